@@ -1,0 +1,1171 @@
+"""OpenAI chat completions: `POST /v1/chat/completions`, which a dozen other hosts speak too.
+
+Shapes as recorded from 2025-08 to 2026-08. What another host does differently stands in its row of
+the endpoint table; `read` and `parts` take what all of them send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from fake_llm import _json
+from fake_llm._dialect import (
+    CREATED,
+    Choice,
+    Delta,
+    Dialect,
+    Exchange,
+    Ids,
+    WireEvent,
+    media,
+    merge,
+    message,
+    parsed_arguments,
+)
+from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._model import (
+    AUTO,
+    Message,
+    Request,
+    Response,
+    SentToolCall,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    View,
+)
+from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
+
+__all__ = ["DIALECT", "pad"]
+
+Chunk: TypeAlias = "tuple[bool, dict[str, Any], dict[str, Any] | None]"
+"""Whether it carries content, its delta, its logprobs."""
+
+# --------------------------------------------------------------------------------------------- reading
+
+_ROLES: Final = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_MEDIA: Final = {
+    "image_url": media("[image]"),
+    "image": media("[image]"),
+    "input_image": media("[image]"),
+    "input_audio": media("[audio]"),
+    "audio_url": media("[audio]"),
+    "audio": media("[audio]"),
+    "video_url": media("[video]"),
+    "video": media("[video]"),
+    "file": media("[file]"),
+    "input_file": media("[file]"),
+    "document_url": media("[file]"),
+}
+_NOT_PARAMS: Final = frozenset(
+    {
+        "model",
+        "messages",
+        "stream",
+        "tools",
+        "functions",
+        "tool_choice",
+        "function_call",
+        "response_format",
+        "max_tokens",
+        "max_completion_tokens",
+        "stop",
+    }
+)
+_CHOICES: Final = {"none": ToolChoice("none"), "required": ToolChoice("any"), "any": ToolChoice("any")}
+
+
+def read(request: Request, body: Any) -> View:
+    """The view of a request."""
+    messages = tuple(_message(item) for item in body.get("messages") or () if isinstance(item, dict))
+    return View(
+        messages=messages,
+        system="\n".join(item.text for item in messages if item.role == "system"),
+        tools=_tools(body),
+        tool_choice=_tool_choice(body),
+        schema=_schema(body),
+        params=_params(body),
+    )
+
+
+def _message(item: Mapping[str, Any]) -> Message:
+    role = _ROLES.get(item.get("role", ""), "user")
+    thinking: list[str] = []
+    content = item.get("content")
+    texts = [content] if isinstance(content, str) else _texts(content, thinking)
+    if role == "tool":
+        name, id_ = item.get("name"), item.get("tool_call_id")
+        result = ToolResult(
+            id_ if isinstance(id_, str) else None, name if isinstance(name, str) else "", "\n".join(texts)
+        )
+        return message("tool", texts, tool_results=(result,))
+    if role != "assistant":
+        return message("system" if role == "system" else "user", texts)
+    if isinstance(item.get("refusal"), str):
+        texts.append(item["refusal"])
+    if isinstance(item.get("audio"), dict):
+        texts.append(_MEDIA["audio"])
+    return message("assistant", texts, _sent_calls(item), thinking="\n".join([*_reasoning(item), *thinking]))
+
+
+def _texts(content: Any, thinking: list[str]) -> list[str]:
+    """The texts of content parts; thoughts among them go to `thinking`."""
+    texts: list[str] = []
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict):
+            kind = part.get("type")
+            text = part.get("text")
+            if isinstance(kind, str) and kind in _MEDIA:
+                texts.append(_MEDIA[kind])
+            elif kind == "thinking":  # Mistral's form, which its clients send to other hosts too
+                thinking += (
+                    _texts(part["thinking"], [])
+                    if isinstance(part.get("thinking"), list)
+                    else [str(part.get("thinking") or "")]
+                )
+            elif isinstance(text, str):
+                texts.append(text)
+            elif isinstance(part.get("refusal"), str):
+                texts.append(part["refusal"])
+            elif isinstance(kind, str):
+                texts.append(media(f"[{kind}]"))
+    return texts
+
+
+def _reasoning(item: Mapping[str, Any]) -> list[str]:
+    """Reasoning in the words of DeepSeek, xAI, vLLM (`reasoning_content`), of Groq and OpenRouter (`reasoning`)."""
+    for key in ("reasoning_content", "reasoning"):
+        if isinstance(item.get(key), str):
+            return [item[key]]
+    return []
+
+
+def _sent_calls(item: Mapping[str, Any]) -> list[SentToolCall]:
+    calls: list[SentToolCall] = []
+    for call in item.get("tool_calls") or ():
+        if not isinstance(call, dict):
+            continue
+        function, custom = call.get("function"), call.get("custom")
+        if isinstance(function, dict):
+            calls.append(
+                SentToolCall(
+                    str(function.get("name") or ""), parsed_arguments(function.get("arguments")), call.get("id")
+                )
+            )
+        elif isinstance(custom, dict):
+            calls.append(SentToolCall(str(custom.get("name") or ""), custom.get("input"), call.get("id")))
+    legacy = item.get("function_call")
+    if isinstance(legacy, dict):
+        calls.append(SentToolCall(str(legacy.get("name") or ""), parsed_arguments(legacy.get("arguments"))))
+    return calls
+
+
+def _tools(body: Mapping[str, Any]) -> dict[str, ToolSpec]:
+    tools: dict[str, ToolSpec] = {}
+    for tool in body.get("tools") or ():
+        if isinstance(tool, dict):
+            _add_tool(tools, tool.get("function") or tool.get("custom"))
+    for function in body.get("functions") or ():
+        _add_tool(tools, function)
+    return tools
+
+
+def _add_tool(tools: dict[str, ToolSpec], function: Any) -> None:
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return
+    name, schema = function["name"], function.get("parameters")
+    tools[name] = ToolSpec(
+        name,
+        schema if isinstance(schema, dict) else {},
+        function.get("description") or "",
+        function.get("strict") is True,
+    )
+
+
+def _tool_choice(body: Mapping[str, Any]) -> ToolChoice:
+    choice = body.get("tool_choice", body.get("function_call"))
+    if isinstance(choice, str):
+        return _CHOICES.get(choice, AUTO)
+    if not isinstance(choice, dict):
+        return AUTO
+    allowed = choice.get("allowed_tools")
+    if isinstance(allowed, dict):
+        names = frozenset(name for name in map(_named, allowed.get("tools") or ()) if name is not None)
+        return ToolChoice("any" if allowed.get("mode") == "required" else "auto", None, names)
+    name = _named(choice)
+    return AUTO if name is None else ToolChoice("tool", name)
+
+
+def _named(choice: Any) -> str | None:
+    """The name in `{"function": {"name"}}`, `{"custom": {"name"}}` or the legacy `{"name"}`."""
+    if not isinstance(choice, dict):
+        return None
+    inner = choice.get("function") or choice.get("custom")
+    name = inner.get("name") if isinstance(inner, dict) else choice.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    wanted = body.get("response_format")
+    if not isinstance(wanted, dict) or wanted.get("type") not in ("json_schema", "json_object"):
+        return None
+    inner = wanted.get("json_schema")
+    schema = inner.get("schema") if isinstance(inner, dict) else wanted.get("schema")  # the latter: Together, Fireworks
+    return schema if isinstance(schema, dict) else {}
+
+
+def _params(body: Mapping[str, Any]) -> dict[str, Any]:
+    params = {name: value for name, value in body.items() if value is not None and name not in _NOT_PARAMS}
+    limit = body.get("max_completion_tokens")
+    limit = body.get("max_tokens") if limit is None else limit
+    if limit is not None:
+        params["max_tokens"] = limit
+    stop = body.get("stop")
+    if stop is not None:
+        params["stop"] = [stop] if isinstance(stop, str) else stop
+    return params
+
+
+def stream(request: Request, body: Any) -> bool:
+    """Whether a stream is asked for."""
+    return isinstance(body, dict) and body.get("stream") is True
+
+
+def model(request: Request, body: Any) -> str:
+    """The model's name, out of the URL for deployments that have it only there."""
+    name = body.get("model") if isinstance(body, dict) else None
+    if isinstance(name, str) and name:
+        return name
+    _, found, rest = request.path.partition("/deployments/")
+    return rest.partition("/")[0] if found else ""
+
+
+# -------------------------------------------------------------------------------------------- checking
+
+BAD_JSON: Final = (
+    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "
+    "The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble figuring out how to fix this, "
+    "please contact us through our help center at help.openai.com.)"
+)
+_FIELDS: Final[Mapping[str, str]] = {
+    "model": "a string",
+    "max_tokens": "an integer",
+    "max_completion_tokens": "an integer",
+    "n": "an integer",
+    "seed": "an integer",
+    "top_logprobs": "an integer",
+    "temperature": "a decimal",
+    "top_p": "a decimal",
+    "frequency_penalty": "a decimal",
+    "presence_penalty": "a decimal",
+    "stream": "a boolean",
+    "parallel_tool_calls": "a boolean",
+    "store": "a boolean",
+    "user": "a string",
+    "service_tier": "a string",
+    "reasoning_effort": "a string",
+    "verbosity": "a string",
+    "prompt_cache_key": "a string",
+    "safety_identifier": "a string",
+    "stream_options": "an object",
+    "response_format": "an object",
+    "metadata": "an object",
+    "logit_bias": "an object",
+    "audio": "an object",
+    "tools": "an array of objects",
+    "functions": "an array of objects",
+    "messages": "an array of objects",
+    "modalities": "an array of strings",
+}
+_LARGEST: Final = 2**63 - 1
+_LONGEST: Final = 10_485_760
+_OPENAI_ROLES: Final = frozenset({"system", "assistant", "user", "function", "tool", "developer"})
+
+
+def check(request: Request, body: Any) -> Error | None:
+    """OpenAI's refusal of what isn't well-formed; what only OpenAI is strict about is asked only of OpenAI's hosts."""
+    if not isinstance(body, dict):
+        return _refused(BAD_JSON)
+    if body.get("model") in (None, "") and "/deployments/" not in request.path:
+        return _refused("you must provide a model parameter")
+    for name, value in body.items():
+        wanted = _FIELDS.get(name)
+        if wanted is not None and value is not None:
+            error = _field(name, value, wanted)
+            if error is not None:
+                return error
+    stop = body.get("stop")
+    if (
+        stop is not None
+        and not isinstance(stop, str)
+        and not (isinstance(stop, list) and all(isinstance(item, str) for item in stop))
+    ):
+        return _wrong_type("stop", "one of a string or array of strings", stop)
+    return _check_messages(body.get("messages"), "openai.com" in request.host)
+
+
+def _field(name: str, value: Any, wanted: str) -> Error | None:
+    if not _fits(value, wanted):
+        return _wrong_type(name, wanted, value)
+    if wanted == "an integer" and value > _LARGEST:
+        return _refused(
+            f"Invalid '{name}': integer above maximum value. Expected a value <= {_LARGEST}, but got {value} instead.",
+            name,
+            "integer_above_max_value",
+        )
+    if wanted == "an integer" and value < -_LARGEST - 1:
+        return _refused(
+            f"Invalid '{name}': integer below minimum value. Expected a value >= {-_LARGEST - 1}, but got {value} instead.",
+            name,
+            "integer_below_min_value",
+        )
+    if wanted == "an array of objects":
+        for index, item in enumerate(value):
+            if not isinstance(item, dict):
+                return _wrong_type(f"{name}[{index}]", "an object", item)
+    return None
+
+
+def _fits(value: Any, wanted: str) -> bool:
+    if wanted == "a string":
+        return isinstance(value, str)
+    if wanted == "a boolean":
+        return isinstance(value, bool)
+    if wanted == "an object":
+        return isinstance(value, dict)
+    if wanted == "a decimal":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if wanted == "an integer":
+        return (isinstance(value, int) and not isinstance(value, bool)) or (
+            isinstance(value, float) and value.is_integer()
+        )
+    return isinstance(value, list)
+
+
+def _check_messages(messages: Any, strict: bool) -> Error | None:
+    if messages is None:
+        return _refused("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
+    if not messages:
+        return _refused(
+            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+            "messages",
+            "empty_array",
+        )
+    for index, item in enumerate(messages):
+        error = _check_message(f"messages[{index}]", item, strict)
+        if error is not None:
+            return error
+    return None
+
+
+def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error | None:
+    role, content = item.get("role"), item.get("content")
+    if role is None:
+        return _refused(f"Missing required parameter: '{where}.role'.", f"{where}.role", "missing_required_parameter")
+    if not isinstance(role, str):
+        return _wrong_type(f"{where}.role", "a string", role)
+    if content is not None and not isinstance(content, (str, list)):
+        return _wrong_type(f"{where}.content", "one of a string or array of objects", content)
+    calls = item.get("tool_calls")
+    if calls is not None and not isinstance(calls, list):
+        return _wrong_type(f"{where}.tool_calls", "an array of objects", calls)
+    if not strict:
+        return None
+    if role not in _OPENAI_ROLES:
+        return _refused(
+            f"Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
+            f"{where}.role",
+            "invalid_value",
+        )
+    if isinstance(content, str) and len(content) > _LONGEST:
+        return _refused(
+            f"Invalid '{where}.content': string too long. Expected a string with maximum length {_LONGEST}, but got a string with length {len(content)} instead.",
+            f"{where}.content",
+            "string_above_max_length",
+        )
+    if content is None and role in ("user", "system", "developer"):
+        return _refused("Invalid value for 'content': expected a string, got null.", f"{where}.content")
+    return None
+
+
+def _wrong_type(where: str, wanted: str, value: Any) -> Error:
+    return _refused(
+        f"Invalid type for '{where}': expected {wanted}, but got {_kind(value)} instead.", where, "invalid_type"
+    )
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    return {str: "a string", int: "an integer", float: "a decimal", list: "an array", dict: "an object"}.get(
+        type(value), "an unknown value"
+    )
+
+
+def _refused(text: str, param: str | None = None, code: str | None = None) -> Error:
+    if param is None and code is None:
+        return Error("bad_request", text)
+    return Error(
+        "bad_request",
+        text,
+        body={"error": {"message": text, "type": "invalid_request_error", "param": param, "code": code}},
+    )
+
+
+# --------------------------------------------------------------------------------------------- answers
+
+_FINISH: Final = {"refusal": "stop", "stop_sequence": "stop", "pause": "stop", "malformed_tool_call": "stop"}
+_WITHOUT_LOGPROBS: Final = ("gpt-5", "o1", "o3", "o4")  # no such key in their choices since 2025
+_WITHOUT_FINGERPRINT: Final = (*_WITHOUT_LOGPROBS, "gpt-3.5")
+_FINGERPRINT: Final = "fp_5f1d9c03ae"
+_TIERS: Final = frozenset({"default", "flex", "priority", "scale"})
+
+
+class _Style:
+    """What the request decides about the form of each choice."""
+
+    __slots__ = ("custom", "forced", "legacy", "logprobs", "nullable", "top")
+
+    def __init__(self, exchange: Exchange) -> None:
+        body = exchange.body if isinstance(exchange.body, dict) else {}
+        tools = body.get("tools")
+        self.legacy = bool(body.get("functions")) and not tools
+        self.custom = _custom_names(tools) if tools else frozenset[str]()
+        choice = body.get("tool_choice")
+        self.forced = isinstance(choice, dict) and "allowed_tools" not in choice
+        self.logprobs = body.get("logprobs") is True
+        top = body.get("top_logprobs")
+        self.top = top if isinstance(top, int) else 0
+        self.nullable = not exchange.model.startswith(_WITHOUT_LOGPROBS)
+
+    def finish(self, choice: Choice) -> str:
+        """The vendor's word; a forced call ends with `stop`, a legacy one with `function_call`."""
+        reason = choice.finish_reason
+        if reason == "tool_calls":
+            if self.legacy:
+                return "function_call"
+            return "stop" if self.forced else reason
+        return _FINISH.get(reason, reason)
+
+
+def _custom_names(tools: Any) -> frozenset[str]:
+    if not isinstance(tools, list):
+        return frozenset()
+    names = [_named(tool) for tool in tools if isinstance(tool, dict) and tool.get("type") == "custom"]
+    return frozenset(name for name in names if name is not None)
+
+
+def document(exchange: Exchange) -> dict[str, Any]:
+    """The whole answer."""
+    style = _Style(exchange)
+    return exchange.extend(
+        {
+            "id": _id(exchange),
+            "object": "chat.completion",
+            "created": exchange.created,
+            "model": exchange.model,
+            "choices": [_choice(index, choice, style) for index, choice in enumerate(exchange.choices)],
+            "usage": _usage(exchange.usage),
+            "service_tier": _tier(exchange.body),
+            "system_fingerprint": _fingerprint(exchange.model),
+        }
+    )
+
+
+def _id(exchange: Exchange) -> str:
+    return exchange.id or "chatcmpl-" + exchange.ids.alnum(29)
+
+
+def _tier(body: Any) -> str:
+    tier = body.get("service_tier") if isinstance(body, dict) else None
+    return tier if isinstance(tier, str) and tier in _TIERS else "default"
+
+
+def _fingerprint(name: str) -> str | None:
+    return None if name.startswith(_WITHOUT_FINGERPRINT) else _FINGERPRINT
+
+
+def _choice(index: int, choice: Choice, style: _Style) -> dict[str, Any]:
+    written: dict[str, Any] = {"index": index, "message": _answer(choice, style)}
+    logprobs = _logprobs(choice, style)
+    if logprobs is not None or style.nullable or style.logprobs:
+        written["logprobs"] = logprobs
+    written["finish_reason"] = style.finish(choice)
+    return written
+
+
+def _answer(choice: Choice, style: _Style) -> dict[str, Any]:
+    texts: list[str] = []
+    thoughts: list[str] = []
+    refusals: list[str] = []
+    calls: list[ToolCall] = []
+    for part in choice.parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, ToolCall):
+            calls.append(part)
+        elif isinstance(part, Refusal):
+            refusals.append(part.text)
+        elif isinstance(part, Thinking) and not part.redacted:
+            thoughts.append(part.text)
+    answer: dict[str, Any] = {"role": "assistant", "content": "".join(texts) if texts or _is_empty(choice) else None}
+    if thoughts:
+        answer["reasoning_content"] = "".join(thoughts)
+    if calls and style.legacy:
+        answer["function_call"] = _only(calls, {"name": calls[0].name, "arguments": calls[0].json})
+    elif calls:
+        answer["tool_calls"] = [_call(call, call.json, style) for call in calls]
+    answer["refusal"] = "".join(refusals) if refusals else None
+    answer["annotations"] = []
+    return answer
+
+
+def _is_empty(choice: Choice) -> bool:
+    """Whether nothing was said, which is `""`; a blocked answer is `null`."""
+    return not choice.parts and choice.finish_reason != "content_filter"
+
+
+def _call(call: ToolCall, arguments: str, style: _Style) -> dict[str, Any]:
+    if call.name in style.custom:
+        written: dict[str, Any] = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": arguments}}
+    else:
+        written = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return merge(written, call.extra) if call.extra else written
+
+
+def _only(calls: Sequence[ToolCall], written: dict[str, Any]) -> dict[str, Any]:
+    """A legacy `function_call`, of which a message holds one."""
+    if len(calls) > 1:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has {len(calls)} tool calls: {', '.join(call.name for call in calls)}.",
+                "The request offers `functions`, and an answer to these holds one function_call.",
+                "Write one ToolCall a turn, or offer `tools` in the request.",
+            )
+        )
+    return merge(written, calls[0].extra) if calls[0].extra else written
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    cache = {"cache_write_tokens": usage.cache_write_tokens} if usage.cache_write_tokens else {}
+    written = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, **cache, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_tokens,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+    return merge(written, usage.details) if usage.details else written
+
+
+# -------------------------------------------------------------------------------------------- logprobs
+
+_OTHERS: Final = (
+    " the",
+    ",",
+    " a",
+    ".",
+    " and",
+    " to",
+    " of",
+    "\n",
+    " in",
+    " is",
+    "!",
+    " it",
+    " I",
+    " you",
+    " that",
+    " for",
+    " on",
+    "?",
+    " with",
+    " this",
+    "The",
+)
+
+
+def _logprobs(choice: Choice, style: _Style) -> dict[str, Any] | None:
+    if choice.logprobs is not None:
+        return _kept([_entry(item, style.top) for item in choice.logprobs], _only_refuses(choice))
+    if not style.logprobs:
+        return None
+    pieces = [
+        piece
+        for index, part in enumerate(choice.parts)
+        if isinstance(part, (str, Refusal))
+        for piece in choice.pieces(index)
+    ]
+    if not any(isinstance(part, (str, Refusal)) for part in choice.parts):
+        return None
+    return _kept([_made(piece, style.top) for piece in pieces], _only_refuses(choice))
+
+
+def _only_refuses(choice: Choice) -> bool:
+    return bool(choice.of(Refusal)) and not choice.of(str)
+
+
+def _kept(entries: list[Any], refused: bool) -> dict[str, Any]:
+    return {"content": None, "refusal": entries} if refused else {"content": entries, "refusal": None}
+
+
+def _entry(item: Any, top: int) -> Any:
+    """An entry out of a `(token, logprob)` pair; the vendor's own as it is."""
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
+        return _token(item[0], item[1], top)
+    return item
+
+
+def _made(piece: str, top: int) -> dict[str, Any]:
+    """An entry out of thin air: always the same for the same piece, and exact in binary."""
+    return _token(piece, -(zlib.crc32(piece.encode("utf-8", "surrogatepass")) % 1000 + 1) / 8192, top)
+
+
+def _token(token: str, logprob: float, top: int) -> dict[str, Any]:
+    entry = {"token": token, "logprob": logprob, "bytes": _bytes(token)}
+    if top <= 0:
+        return {**entry, "top_logprobs": []}
+    others = [other for other in _OTHERS if other != token][: top - 1]
+    ranked = [
+        {"token": other, "logprob": logprob - 2.5 - rank / 2, "bytes": _bytes(other)}
+        for rank, other in enumerate(others)
+    ]
+    return {**entry, "top_logprobs": [entry, *ranked]}
+
+
+def _bytes(token: str) -> list[int]:
+    return list(token.encode("utf-8", "surrogatepass"))
+
+
+def _shared_out(choice: Choice, style: _Style) -> Iterator[list[Any]]:
+    """The entries of each streamed piece in turn: those whose token begins in it; the last piece takes the rest.
+
+    The first list is for the chunk before all pieces: it holds what no piece can take.
+    """
+    whole = _logprobs(choice, style)
+    entries = list((whole or {}).get("refusal" if _only_refuses(choice) else "content") or ())
+    pieces = [
+        piece
+        for index, part in enumerate(choice.parts)
+        if isinstance(part, (str, Refusal))
+        for piece in choice.pieces(index)
+    ]
+    yield [] if pieces else entries
+    at, end = 0, 0
+    for index, piece in enumerate(pieces):
+        end += len(piece)
+        taken: list[Any] = []
+        while entries and (at < end or index == len(pieces) - 1):
+            entry = entries.pop(0)
+            at += (
+                len(entry["token"])
+                if isinstance(entry, Mapping) and isinstance(entry.get("token"), str)
+                else len(piece)
+            )
+            taken.append(entry)
+        yield taken
+
+
+# --------------------------------------------------------------------------------------------- streams
+
+
+def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
+    """The chunks of the content, then the finish chunks and the usage."""
+    style = _Style(exchange)
+    body = exchange.body if isinstance(exchange.body, dict) else {}
+    options = body.get("stream_options")
+    counted = isinstance(options, dict) and options.get("include_usage") is True
+    head = {
+        "id": _id(exchange),
+        "object": "chat.completion.chunk",
+        "created": exchange.created,
+        "model": exchange.model,
+        "service_tier": _tier(body),
+        "system_fingerprint": _fingerprint(exchange.model),
+    }
+    extra = dict(exchange.extra or {})
+    extra_choices, extra_usage = extra.pop("choices", None), extra.pop("usage", None)
+    tail: dict[str, Any] = {"usage": None} if counted else {}
+    if extra:
+        head = merge(head, {name: value for name, value in extra.items() if name in head})
+        tail |= {name: value for name, value in extra.items() if name not in head}
+
+    content: list[WireEvent] = []
+    streams = [_chunks(choice, style) for choice in exchange.choices]
+    for row in zip_longest(*streams) if len(streams) > 1 else zip(*streams, strict=True):
+        for index, chunk in enumerate(row):
+            if chunk is not None:
+                carries, delta, logprobs = chunk
+                payload = {**head, "choices": [_streamed(index, delta, logprobs, None, style)], **tail}
+                content.append(Delta(payload) if carries else payload)
+
+    closing: list[WireEvent] = [
+        {**head, "choices": [_streamed(index, {}, None, style.finish(choice), style)], **tail}
+        for index, choice in enumerate(exchange.choices)
+    ]
+    if extra_choices is not None:
+        closing[-1:] = [{**head, "choices": extra_choices, **tail}]
+    if counted:
+        usage = _usage(exchange.usage)
+        closing.append(
+            {
+                **head,
+                "choices": [],
+                **tail,
+                "usage": merge(usage, extra_usage) if isinstance(extra_usage, Mapping) else usage,
+            }
+        )
+    return content, closing
+
+
+def _streamed(index: int, delta: dict[str, Any], logprobs: Any, finish: str | None, style: _Style) -> dict[str, Any]:
+    if style.nullable or style.logprobs or logprobs is not None:
+        return {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
+    return {"index": index, "delta": delta, "finish_reason": finish}
+
+
+def _chunks(choice: Choice, style: _Style) -> Iterator[Chunk]:
+    """The chunks of one choice, its finish chunk excepted."""
+    entries = _shared_out(choice, style) if choice.logprobs is not None or style.logprobs else None
+    refused = _only_refuses(choice) if entries is not None else False
+    known = entries is not None and (
+        choice.logprobs is not None or any(isinstance(part, (str, Refusal)) for part in choice.parts)
+    )
+
+    def next_logprobs() -> dict[str, Any] | None:
+        return _kept(next(entries, []), refused) if entries is not None and known else None
+
+    calls = choice.tool_calls
+    delta = _opening(choice, calls, style)
+    yield False, delta, next_logprobs()
+    opened = "tool_calls" in delta or "function_call" in delta
+    number = 0
+    for index, part in enumerate(choice.parts):
+        if isinstance(part, ToolCall):
+            yield from _call_chunks(number, part, choice.pieces(index), opened, style)
+            number += 1
+        elif isinstance(part, Thinking):
+            for piece in () if part.redacted else choice.pieces(index):
+                yield True, {"reasoning_content": piece}, None
+        elif isinstance(part, (str, Refusal)):
+            key = "content" if isinstance(part, str) else "refusal"
+            for piece in choice.pieces(index):
+                yield True, {key: piece}, next_logprobs()
+
+
+def _opening(choice: Choice, calls: Sequence[ToolCall], style: _Style) -> dict[str, Any]:
+    """The first delta: the role, and the head of a call that is all there is (recorded 2025-08 to 2026-08)."""
+    refuses = any(isinstance(part, Refusal) for part in choice.parts)
+    speaks = any(isinstance(part, str) for part in choice.parts)
+    delta: dict[str, Any] = {"role": "assistant", "content": "" if speaks or _is_empty(choice) else None}
+    if calls and style.legacy:
+        _only(calls, {})
+    if len(choice.parts) == 1 and calls:
+        delta |= _call_head(0, calls[0], style)
+    elif calls and len(calls) == len(choice.parts):
+        return delta
+    delta["refusal"] = "" if refuses else None
+    return delta
+
+
+def _call_head(number: int, call: ToolCall, style: _Style) -> dict[str, Any]:
+    if style.legacy:
+        return {"function_call": _only((call,), {"name": call.name, "arguments": ""})}
+    return {"tool_calls": [{"index": number, **_call(call, "", style)}]}
+
+
+def _call_chunks(number: int, call: ToolCall, pieces: Sequence[str], opened: bool, style: _Style) -> Iterator[Chunk]:
+    if not opened:
+        yield False, _call_head(number, call, style), None
+    for piece in pieces:
+        if style.legacy:
+            yield True, {"function_call": {"arguments": piece}}, None
+        elif call.name in style.custom:
+            yield True, {"tool_calls": [{"index": number, "custom": {"input": piece}}]}, None
+        else:
+            yield True, {"tool_calls": [{"index": number, "function": {"arguments": piece}}]}, None
+
+
+_ALNUM: Final = bytes(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[byte % 62] for byte in range(256)
+)
+_PAD_KEY: Final = b',"obfuscation":"'
+
+
+def pad(payload: Any, data: bytes) -> bytes:
+    """A last key `obfuscation` that makes the length of a chunk 1 modulo 16, as recorded since 2025-08."""
+    if not isinstance(payload, dict) or "choices" not in payload:
+        return data
+    count = (1 - len(data) - len(_PAD_KEY) - 1) % 16
+    noise = hashlib.blake2b(data, digest_size=16).digest().translate(_ALNUM)[:count]
+    return b'%b%b%b"}' % (data[:-1], _PAD_KEY, noise)
+
+
+# --------------------------------------------------------------------------------------------- headers
+
+_COMMON: Final = (
+    ("x-openai-proxy-wasm", "v0.1"),
+    ("x-content-type-options", "nosniff"),
+    ("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
+    ("cf-cache-status", "DYNAMIC"),
+    ("server", "cloudflare"),
+    ("alt-svc", 'h3=":443"; ma=86400'),
+)
+_LIMITS: Final = (
+    ("x-ratelimit-limit-requests", "10000"),
+    ("x-ratelimit-limit-tokens", "30000000"),
+    ("x-ratelimit-remaining-requests", "9999"),
+    ("x-ratelimit-remaining-tokens", "29999990"),
+    ("x-ratelimit-reset-requests", "6ms"),
+    ("x-ratelimit-reset-tokens", "0s"),
+)
+_VERSION: Final = (
+    ("access-control-expose-headers", "X-Request-ID"),
+    ("openai-version", "2020-10-01"),
+    ("openai-processing-ms", "350"),
+)
+_SUCCESS: Final = (*_VERSION, ("x-envoy-upstream-service-time", "360"), *_LIMITS, *_COMMON)
+
+
+def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    """Headers of a successful answer, whole or streamed."""
+    text = exchange.ids.hex(48)
+    return (*_SUCCESS, ("x-request-id", "req_" + text[:32]), ("cf-ray", text[32:] + "-IAD"))
+
+
+# ---------------------------------------------------------------------------------------------- errors
+
+
+class _Failure(NamedTuple):
+    status: int
+    type: str
+    code: str | None
+    message: str
+    param: str | None = None
+
+
+_INVALID: Final = "invalid_request_error"
+_FAILURES: Final[Mapping[str, _Failure]] = {
+    "bad_request": _Failure(400, _INVALID, None, "Bad Request"),
+    "authentication": _Failure(
+        401,
+        _INVALID,
+        "invalid_api_key",
+        "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
+    ),
+    "permission": _Failure(
+        403,
+        _INVALID,
+        "missing_scope",
+        "You have insufficient permissions for this operation. Missing scopes: model.request. Check that you have the correct role in your organization "
+        "(Reader, Writer, Owner) and project (Member, Owner), and if you're using a restricted API key, that it has the necessary scopes.",
+    ),
+    "not_found": _Failure(
+        404, _INVALID, "model_not_found", "The model `{model}` does not exist or you do not have access to it."
+    ),
+    "request_too_large": _Failure(
+        413, "server_error", None, "Maximum content size limit (26214400) exceeded (26214401 bytes read)"
+    ),
+    "context_length": _Failure(
+        400,
+        _INVALID,
+        "context_length_exceeded",
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. Please reduce the length of the messages.",
+        "messages",
+    ),
+    "content_filter": _Failure(
+        400,
+        _INVALID,
+        "invalid_prompt",
+        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: "
+        "https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+    ),
+    "rate_limit": _Failure(
+        429,
+        "tokens",
+        "rate_limit_exceeded",
+        "Rate limit reached for {model} in organization org-fake on tokens per min (TPM): Limit 30000000, Used 30000000, Requested 100. "
+        "Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more.",
+    ),
+    "quota": _Failure(
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: "
+        "https://platform.openai.com/docs/guides/error-codes/api-errors.",
+    ),
+    "server_error": _Failure(
+        500,
+        "server_error",
+        None,
+        "The server had an error while processing your request. Sorry about that! You can retry your request, or contact us through our help center at "
+        "help.openai.com if the error persists. (Please include the request ID {request_id} in your message.)",
+    ),
+    "unavailable": _Failure(503, "server_error", None, "The server is overloaded or not ready yet."),
+    "overloaded": _Failure(503, "server_error", None, "The engine is currently overloaded, please try again later"),
+    "timeout": _Failure(
+        504, "server_error", None, "The server took too long to process your request. Please try again later."
+    ),
+}
+_NO_KEY: Final = (
+    "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), "
+    "or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. "
+    "You can obtain an API key from https://platform.openai.com/account/api-keys."
+)
+_OF_THE_MODEL: Final = frozenset({"bad_request", "context_length", "content_filter"})
+_USUAL_WAIT: Final = 0.174
+
+
+def failure(exchange: Exchange, error: Error) -> Response:
+    """An error as a whole answer; those of the gateway and those of the model differ in style (recorded 2025-05 to 2026-04)."""
+    text = exchange.ids.hex(48)
+    request_id = "req_" + text[:32]
+    body = _error_body(exchange, error, request_id)
+    usual = _FAILURES[error.name]
+    status = error.kind if isinstance(error.kind, int) else usual.status
+    common = (*_COMMON, ("x-request-id", request_id), ("cf-ray", text[32:] + "-IAD"), *_wait_headers(error))
+    if error.name in _OF_THE_MODEL:
+        return Response(
+            status, (("content-type", "application/json"), *_VERSION, *_LIMITS, *common), _json.pretty(body)
+        )
+    limits = _spent(error) if error.name == "rate_limit" else ()
+    gateway = json.dumps(body, indent=4, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+    return Response(
+        status, (("content-type", "application/json; charset=utf-8"), ("vary", "Origin"), *limits, *common), gateway
+    )
+
+
+def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+    """The same after the stream has begun: an event without choices, by which SDKs know it."""
+    return [_error_body(exchange, error, "req_" + exchange.ids.hex(32))]
+
+
+def _error_body(exchange: Exchange, error: Error, request_id: str) -> dict[str, Any]:
+    usual = _FAILURES[error.name]
+    text, code = error.message, usual.code
+    if text is None and error.name == "authentication" and not _key(exchange):
+        text, code = _NO_KEY, None
+    if text is None and error.kind not in (error.name, usual.status) and error.name in ("bad_request", "server_error"):
+        text = _phrase(error.kind)
+    if text is None:
+        wait = _duration(_USUAL_WAIT if error.retry_after is None else error.retry_after)
+        text = usual.message.format(key=_masked(_key(exchange)), model=exchange.model, wait=wait, request_id=request_id)
+    return {"error": {"message": text, "type": usual.type, "param": usual.param, "code": code}}
+
+
+def _phrase(status: int | str) -> str | None:
+    """The standard phrase of a status that isn't in the table."""
+    return next((item.phrase for item in HTTPStatus if item == status), None)
+
+
+def _key(exchange: Exchange) -> str:
+    sent = exchange.request.headers.get("authorization") or exchange.request.headers.get("api-key") or ""
+    return sent.removeprefix("Bearer ").strip()
+
+
+def _masked(key: str) -> str:
+    """Short keys are echoed, long ones starred in the middle."""
+    return key if len(key) <= 8 else key[:4] + "*" * (len(key) - 8) + key[-4:]
+
+
+def _wait_headers(error: Error) -> tuple[tuple[str, str], ...]:
+    if error.retry_after is None:
+        return ()
+    return (
+        ("retry-after", str(math.ceil(error.retry_after))),
+        ("retry-after-ms", str(math.ceil(error.retry_after * 1000))),
+    )
+
+
+def _spent(error: Error) -> tuple[tuple[str, str], ...]:
+    wait = _duration(_USUAL_WAIT if error.retry_after is None else error.retry_after)
+    changed = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": wait}
+    return tuple((name, changed.get(name, value)) for name, value in _LIMITS)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as Go prints them: `174ms`, `8.64s`, `1m2.5s`."""
+    if seconds < 1:
+        return f"{math.ceil(seconds * 1000)}ms" if seconds else "0s"
+    minutes, rest = divmod(round(seconds, 3), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{f'{hours}h' if hours else ''}{f'{minutes}m' if hours or minutes else ''}{round(rest, 3):g}s"
+
+
+# ------------------------------------------------------------------------------------------- reading back
+
+_NEUTRAL: Final = {"function_call": "tool_calls"}
+_DOCUMENT_KEYS: Final = frozenset(
+    {"id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"}
+)
+_CALL_KEYS: Final = frozenset({"id", "type", "index", "function", "custom"})
+
+
+def parts(document: Mapping[str, Any]) -> Reply:
+    """A whole answer read back into a turn."""
+    first, *others = [_turn(choice) for choice in _mappings(document.get("choices"))] or [Reply()]
+    usage, name, id_ = document.get("usage"), document.get("model"), document.get("id")
+    return first.replace(
+        usage=_usage_back(usage) if isinstance(usage, Mapping) else None,
+        model=name if isinstance(name, str) and name else None,
+        id=id_ if isinstance(id_, str) and id_ else None,
+        extra=_extra_back(document) or None,
+        choices=tuple(others),
+    )
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []
+
+
+def _turn(choice: Mapping[str, Any]) -> Reply:
+    answer = choice.get("message")
+    answer = answer if isinstance(answer, Mapping) else {}
+    said: list[Any] = [Thinking(text) for text in _reasoning(answer)]
+    if isinstance(answer.get("content"), str):
+        said.append(answer["content"])
+    if isinstance(answer.get("refusal"), str):
+        said.append(Refusal(answer["refusal"]))
+    said += [_call_back(call) for call in _mappings(answer.get("tool_calls"))]
+    if isinstance(answer.get("function_call"), Mapping):
+        said.append(_call_back({"function": answer["function_call"]}))
+    reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
+    entries = (logprobs.get("content") or logprobs.get("refusal") or []) if isinstance(logprobs, Mapping) else None
+    return Reply(
+        *said,
+        finish_reason=_NEUTRAL.get(reason, reason) if isinstance(reason, str) else None,
+        logprobs=entries if isinstance(entries, list) else None,
+    )
+
+
+def _call_back(call: Mapping[str, Any]) -> ToolCall:
+    custom = call.get("custom")
+    inner = custom if isinstance(custom, Mapping) else call.get("function")
+    inner = inner if isinstance(inner, Mapping) else {}
+    text = inner.get("input" if inner is custom else "arguments")
+    extra = {name: value for name, value in call.items() if name not in _CALL_KEYS}
+    id_ = call.get("id")
+    return ToolCall(
+        str(inner.get("name") or "unknown"),
+        _arguments_back(text),
+        id_ if isinstance(id_, str) else None,
+        extra=extra or None,
+    )
+
+
+def _arguments_back(text: Any) -> Mapping[str, Any] | str:
+    """A dict where it is written with the same bytes again, else the text."""
+    if isinstance(text, Mapping):
+        return text
+    text = text if isinstance(text, str) else ""
+    value = parsed_arguments(text)
+    return value if isinstance(value, dict) and ToolCall("_", value).json == text else text
+
+
+def _usage_back(usage: Mapping[str, Any]) -> Usage:
+    sent, answered = _details(usage, "prompt_tokens_details"), _details(usage, "completion_tokens_details")
+    counted = Usage(
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
+        _count(sent, "cached_tokens"),
+        _count(sent, "cache_write_tokens"),
+        _count(answered, "reasoning_tokens"),
+    )
+    total = _count(usage, "total_tokens") if "total_tokens" in usage else counted.total
+    return Usage(
+        counted.input_tokens,
+        counted.output_tokens,
+        counted.cached_tokens,
+        counted.cache_write_tokens,
+        counted.reasoning_tokens,
+        None if total == counted.total else total,
+        _difference(usage, {**_usage(counted), "total_tokens": total}),
+    )
+
+
+def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = usage.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(values: Mapping[str, Any], name: str) -> int:
+    value = values.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _difference(values: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """What `values` says beyond `usual`."""
+    beyond: dict[str, Any] = {}
+    for name, value in values.items():
+        known = usual.get(name)
+        if isinstance(value, Mapping) and isinstance(known, Mapping):
+            inner = _difference(value, known)
+            if inner:
+                beyond[name] = inner
+        elif value is not None and (name not in usual or value != known):
+            beyond[name] = value
+    return beyond
+
+
+def _extra_back(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer says beyond what we would write."""
+    name = document.get("model")
+    usual = {
+        "created": CREATED,
+        "service_tier": "default",
+        "system_fingerprint": _fingerprint(name if isinstance(name, str) else ""),
+    }
+    known = {key: document[key] for key, value in usual.items() if key in document and document[key] != value}
+    return known | {key: value for key, value in document.items() if key not in _DOCUMENT_KEYS}
+
+
+def tool_id(ids: Ids) -> str | None:
+    """`call_` and 24 letters and digits."""
+    return "call_" + ids.alnum(24)
+
+
+DIALECT: Final = Dialect(
+    name="openai_chat",
+    label="OpenAI chat",
+    read=read,
+    check=check,
+    bad_json=BAD_JSON,
+    stream=stream,
+    model=model,
+    document=document,
+    events=events,
+    failure=failure,
+    failure_events=failure_events,
+    parts=parts,
+    headers=headers,
+    tool_id=tool_id,
+    carries=frozenset({str, ToolCall, Refusal, Thinking}),
+    choices=True,
+    sdk_types=(
+        "openai.types.chat.chat_completion.ChatCompletion",
+        "groq.types.chat.chat_completion.ChatCompletion",
+    ),
+)
