@@ -1,0 +1,845 @@
+"""Anthropic `POST /v1/messages`: the same bodies and events on Anthropic itself, Vertex and Bedrock invoke.
+
+The forms are those of 2026: `stop_details` and `caller` always there, all four counts in the last
+usage, `output_tokens_details` only where there was reasoning.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import unquote
+
+from fake_llm import _json
+from fake_llm._dialect import CREATED, Delta, Dialect, Exchange, Ids, ReadyPart, WireEvent, media, merge, message
+from fake_llm._model import (
+    AUTO,
+    Message,
+    Request,
+    Response,
+    SentToolCall,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    View,
+)
+from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
+
+__all__ = ["DIALECT", "dumps", "pad"]
+
+# --- bytes ---------------------------------------------------------------------------------------
+
+_PING: Final = {"type": "ping"}
+
+
+def dumps(payload: Any) -> bytes:
+    """Compact JSON, but for `ping`, which alone has a blank after its colon (recorded 2024-2026)."""
+    return b'{"type": "ping"}' if payload == _PING else _json.compact(payload)
+
+
+def pad(payload: Any, data: bytes) -> bytes:
+    """The event with 0 to 15 blanks before its last brace, as the vendor hides lengths; never in a `ping`."""
+    if payload == _PING or not data.endswith(b"}"):
+        return data
+    return b"%b%b}" % (data[:-1], b" " * (zlib.crc32(data) & 15))
+
+
+# --- request to view -----------------------------------------------------------------------------
+
+_PARAMS: Final = {"stop_sequences": "stop"}
+_NOT_PARAMS: Final = frozenset(
+    {"model", "messages", "system", "tools", "tool_choice", "stream", "output_config", "output_format"}
+)
+_CHOICE_MODES: Final = frozenset({"auto", "any", "tool", "none"})
+# Run by the vendor itself: the model answers with `server_tool_use` or `mcp_tool_use`, never `tool_use`.
+_SERVER_TOOLS: Final = ("web_search_", "web_fetch_", "code_execution_", "tool_search_tool_", "advisor_", "mcp_toolset")
+
+
+def read(request: Request, body: Any) -> View:
+    """The view of a request; see `Dialect.read`."""
+    if not isinstance(body, Mapping):
+        return View()
+    messages: list[Message] = []
+    system = [text for text in (_joined(body.get("system")),) if text]
+    tools: dict[str, ToolSpec] = {}
+    whole = _read_tools(body.get("tools"), tools)
+    for item in _dicts(body.get("messages")):
+        role = item.get("role")
+        if role == "assistant":
+            messages.append(_assistant(item.get("content")))
+        elif role == "system":
+            said = message("system", _texts(_parts(item.get("content"))))
+            messages.append(said)
+            system += [said.text] if said.text else []
+            whole &= _read_tools(_added_tools(item.get("content")), tools)
+        else:
+            messages += _user(item.get("content"))
+    return View(
+        tuple(messages),
+        "\n".join(system),
+        tools,
+        _tool_choice(body.get("tool_choice")),
+        _schema(body),
+        _params(body),
+        whole,
+    )
+
+
+def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (item for item in value if isinstance(item, Mapping)) if isinstance(value, list) else iter(())
+
+
+def _parts(content: Any) -> Iterable[Mapping[str, Any]]:
+    return ({"type": "text", "text": content},) if isinstance(content, str) else _dicts(content)
+
+
+def _joined(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(_texts(_dicts(content)))
+
+
+def _texts(parts: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [text for part in parts if (text := _text(part)) is not None]
+
+
+def _text(part: Mapping[str, Any]) -> str | None:
+    kind = part.get("type")
+    if kind == "text":
+        text = part.get("text")
+        return text if isinstance(text, str) else None
+    if kind == "image":
+        return media("[image]")
+    if kind in ("document", "container_upload"):
+        return media("[file]")
+    if kind == "search_result":
+        return _joined(part.get("content"))
+    return None
+
+
+def _assistant(content: Any) -> Message:
+    if isinstance(content, str):
+        return Message("assistant", content)
+    texts: list[str] = []
+    calls: list[SentToolCall] = []
+    thoughts: list[str] = []
+    for part in _dicts(content):
+        kind = part.get("type")
+        if kind == "tool_use":
+            calls.append(SentToolCall(_string(part.get("name")), part.get("input"), _id_of(part.get("id"))))
+        elif kind == "thinking":
+            thoughts.append(_string(part.get("thinking")))
+        elif (text := _text(part)) is not None:
+            texts.append(text)
+    return message("assistant", texts, calls, thinking="\n".join(thoughts))
+
+
+def _user(content: Any) -> list[Message]:
+    """One `tool` message for each result, then the rest, if there is any."""
+    if isinstance(content, str):
+        return [Message("user", content)]
+    results: list[Message] = []
+    rest: list[Mapping[str, Any]] = []
+    for part in _dicts(content):
+        if part.get("type") == "tool_result":
+            texts = _result_texts(part.get("content"))
+            result = ToolResult(_id_of(part.get("tool_use_id")), "", "\n".join(texts), part.get("is_error") is True)
+            results.append(message("tool", texts, tool_results=(result,)))
+        else:
+            rest.append(part)
+    return [*results, message("user", _texts(rest))] if rest or not results else results
+
+
+def _result_texts(content: Any) -> list[str]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [content]
+    texts: list[str] = []
+    for part in _dicts(content):
+        text = _text(part)
+        texts.append(_json.text(part) if text is None else text)
+    return texts
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _id_of(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
+    """Put the tools that the client runs into `into`; false where a toolset stands for tools it doesn't name."""
+    whole = True
+    for tool in _dicts(tools):
+        name, kind, schema = tool.get("name"), tool.get("type"), tool.get("input_schema")
+        if not isinstance(name, str):
+            whole &= not (isinstance(kind, str) and "_toolset_" in kind)
+        elif not (isinstance(kind, str) and kind.startswith(_SERVER_TOOLS)):
+            into[name] = ToolSpec(
+                name,
+                schema if isinstance(schema, Mapping) else {},
+                _string(tool.get("description")),
+                tool.get("strict") is True,
+            )
+    return whole
+
+
+def _added_tools(content: Any) -> list[Any]:
+    """Tools defined in the middle of a conversation (beta `inline-tools`, 2026-09)."""
+    added = (part.get("tool") for part in _dicts(content) if part.get("type") == "tool_addition")
+    return [tool.get("definition") for tool in added if isinstance(tool, Mapping)]
+
+
+def _tool_choice(choice: Any) -> ToolChoice:
+    mode = choice.get("type") if isinstance(choice, Mapping) else None
+    if mode not in _CHOICE_MODES or mode == "auto":
+        return AUTO
+    return ToolChoice(mode, _id_of(choice.get("name")) if mode == "tool" else None)
+
+
+def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    config = body.get("output_config")
+    form = config.get("format") if isinstance(config, Mapping) else None
+    if form is None:
+        form = body.get("output_format")  # the beta's place for it, until 2025-12
+    if not isinstance(form, Mapping) or form.get("type") != "json_schema":
+        return None
+    schema = form.get("schema")
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _params(body: Mapping[str, Any]) -> dict[str, Any]:
+    params = {_PARAMS.get(key, key): value for key, value in body.items() if key not in _NOT_PARAMS}
+    config, choice = body.get("output_config"), body.get("tool_choice")
+    if isinstance(config, Mapping) and (rest := {key: value for key, value in config.items() if key != "format"}):
+        params["output_config"] = rest
+    if isinstance(choice, Mapping) and "disable_parallel_tool_use" in choice:
+        params["disable_parallel_tool_use"] = choice["disable_parallel_tool_use"]
+    return params
+
+
+def stream(request: Request, body: Any) -> bool:
+    """Whether the body or the path of Bedrock and Vertex asks for a stream."""
+    if isinstance(body, Mapping) and body.get("stream") is True:
+        return True
+    return request.path.endswith(("/invoke-with-response-stream", ":streamRawPredict"))
+
+
+def model(request: Request, body: Any) -> str:
+    """The model in the body, or in the path of Bedrock and Vertex."""
+    named = body.get("model") if isinstance(body, Mapping) else None
+    if isinstance(named, str):
+        return named
+    parts = request.path.split("/")
+    for place in ("model", "models"):
+        if place in parts[:-1]:
+            name = unquote(parts[parts.index(place) + 1])
+            return name.rpartition("/")[2] if place == "model" else name.partition(":")[0]
+    return ""
+
+
+# --- refusals of malformed requests --------------------------------------------------------------
+
+_LARGEST_BODY: Final = 32 * 1024 * 1024
+_LARGEST_INT: Final = 2**63 - 1
+_OBJECT: Final = "Input should be a valid dictionary or object to extract fields from"
+_DICT: Final = "Input should be a valid dictionary"
+_LIST: Final = "Input should be a valid list"
+_STRING: Final = "Input should be a valid string"
+_REQUIRED: Final = "Field required"
+_ROLES: Final = frozenset({"user", "assistant", "system"})
+
+
+def check(request: Request, body: Any) -> Error | None:
+    """What the vendor says to a body of the wrong types, in the words of its validation library."""
+    direct = request.path.endswith("/v1/messages")
+    if direct and len(request.body) > _LARGEST_BODY:
+        return Error("request_too_large")
+    if not isinstance(body, dict):
+        return Error(400, _OBJECT)
+    wrong = _wrong(body, direct, counts=request.path.endswith(("/count_tokens", "/count-tokens:rawPredict")))
+    return None if wrong is None else Error(400, wrong)
+
+
+def _wrong(body: dict[str, Any], direct: bool, counts: bool) -> str | None:
+    if direct and (wrong := _wrong_model(body)) is not None:
+        return wrong
+    if "messages" not in body:
+        return f"messages: {_REQUIRED}"
+    messages = body["messages"]
+    if not isinstance(messages, list):
+        return f"messages: {_LIST}"
+    if not messages:
+        return "messages: at least one message is required"
+    if not counts and (wrong := _wrong_max_tokens(body)) is not None:
+        return wrong
+    for index, item in enumerate(messages):
+        if (wrong := _wrong_message(index, item)) is not None:
+            return wrong
+    return _wrong_setting(body)
+
+
+def _wrong_model(body: dict[str, Any]) -> str | None:
+    if "model" not in body:
+        return f"model: {_REQUIRED}"
+    if not isinstance(body["model"], str):
+        return f"model: {_STRING}"
+    return None if body["model"] else "model: String should have at least 1 character"
+
+
+def _wrong_max_tokens(body: dict[str, Any]) -> str | None:
+    if "max_tokens" not in body:
+        return f"max_tokens: {_REQUIRED}"
+    value = body["max_tokens"]
+    if (wrong := _wrong_int("max_tokens", value)) is not None:
+        return wrong
+    if value < 0:  # 0 only fills the prompt cache (2026)
+        return "max_tokens: must be greater than or equal to 1"
+    return (
+        f"max_tokens: {value} > 64000, which is the maximum allowed number of output tokens for {body.get('model')}"
+        if value > _LARGEST_INT
+        else None
+    )
+
+
+def _wrong_message(index: int, item: Any) -> str | None:
+    where = f"messages.{index}"
+    if not isinstance(item, dict):
+        return f"{where}: {_OBJECT}"
+    role = item.get("role")
+    if not isinstance(role, str):
+        return f"{where}.role: {_STRING if 'role' in item else _REQUIRED}"
+    if role not in _ROLES:
+        return f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".'
+    if "content" not in item:
+        return f"{where}.content: {_REQUIRED}"
+    content = item["content"]
+    if isinstance(content, str):
+        return None
+    if not isinstance(content, list):
+        return f"{where}.content: {_LIST}"
+    for number, part in enumerate(content):
+        if (wrong := _wrong_part(f"{where}.content.{number}", part)) is not None:
+            return wrong
+    return None
+
+
+def _wrong_part(where: str, part: Any) -> str | None:
+    if not isinstance(part, dict):
+        return f"{where}: {_OBJECT}"
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        return f"{where}.type: {_STRING if 'type' in part else _REQUIRED}"
+    if kind == "text":
+        return _wrong_field(f"{where}.text", part, "text", str, _STRING)
+    if kind == "tool_use":
+        return (
+            _wrong_field(f"{where}.tool_use", part, "id", str, _STRING)
+            or _wrong_field(f"{where}.tool_use", part, "input", dict, _DICT)
+            or _wrong_field(f"{where}.tool_use", part, "name", str, _STRING)
+        )
+    if kind == "tool_result":
+        content = part.get("content")
+        if content is not None and not isinstance(content, (str, list)):
+            return f"{where}.tool_result.content: {_LIST}"
+        return _wrong_field(f"{where}.tool_result", part, "tool_use_id", str, _STRING)
+    return None
+
+
+def _wrong_field(where: str, part: dict[str, Any], name: str, kind: type, wrong: str) -> str | None:
+    if name not in part:
+        return f"{where}.{name}: {_REQUIRED}"
+    return None if isinstance(part[name], kind) else f"{where}.{name}: {wrong}"
+
+
+def _wrong_setting(body: dict[str, Any]) -> str | None:
+    system = body.get("system")
+    if system is not None and not isinstance(system, (str, list)):
+        return f"system: {_LIST}"
+    for name in ("temperature", "top_p"):
+        value = body.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            return f"{name}: Input should be a valid number"
+    if body.get("top_k") is not None and (wrong := _wrong_int("top_k", body["top_k"])) is not None:
+        return wrong
+    if not isinstance(body.get("stream"), (bool, type(None))):
+        return "stream: Input should be a valid boolean"
+    for name in ("tool_choice", "metadata", "thinking", "output_config"):
+        if not isinstance(body.get(name), (dict, type(None))):
+            return f"{name}: {_OBJECT}"
+    return _wrong_list(body, "stop_sequences", str, _STRING) or _wrong_list(body, "tools", dict, _OBJECT)
+
+
+def _wrong_list(body: dict[str, Any], name: str, kind: type, wrong: str) -> str | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        return f"{name}: {_LIST}"
+    return next((f"{name}.{index}: {wrong}" for index, item in enumerate(value) if not isinstance(item, kind)), None)
+
+
+def _wrong_int(name: str, value: Any) -> str | None:
+    if isinstance(value, float):
+        return (
+            None
+            if value.is_integer()
+            else f"{name}: Input should be a valid integer, got a number with a fractional part"
+        )
+    return (
+        None if isinstance(value, int) and not isinstance(value, bool) else f"{name}: Input should be a valid integer"
+    )
+
+
+# --- turn to body and events ---------------------------------------------------------------------
+
+_REASONS: Final = {
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "stop_sequence": "stop_sequence",
+    "pause": "pause_turn",
+    "malformed_tool_call": "tool_use",
+}
+_MESSAGE_ID: Final = {"bedrock": "msg_bdrk_01", "vertex": "msg_vrtx_01"}
+_HEAD_ONLY: Final = frozenset({"cache_creation", "service_tier", "inference_geo", "speed"})
+_TAIL_ONLY: Final = frozenset({"output_tokens", "output_tokens_details", "server_tool_use", "iterations"})
+_DELTA_KEYS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details", "container"})
+
+
+def document(exchange: Exchange) -> dict[str, Any]:
+    """The whole answer."""
+    whole: dict[str, Any] = _head(exchange)
+    whole["content"] = [block for part in exchange.choice.parts if (block := _block(exchange, part)) is not None]
+    whole.update(_ending(exchange))
+    whole["usage"] = _usage(exchange.usage)
+    return exchange.extend(whole)
+
+
+def _head(exchange: Exchange) -> dict[str, Any]:
+    drawn = exchange.id or _MESSAGE_ID.get(exchange.provider, "msg_01") + exchange.ids.alnum(22)
+    return {"model": exchange.model, "id": drawn, "type": "message", "role": "assistant"}
+
+
+def _block(exchange: Exchange, part: ReadyPart) -> dict[str, Any] | None:
+    """The content block of a part; none for a refusal, which is in `stop_details`."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if isinstance(part, ToolCall):
+        block = {
+            "type": "tool_use",
+            "id": part.id,
+            "name": part.name,
+            "input": _input(part),
+            "caller": {"type": "direct"},
+        }
+        return merge(block, part.extra) if part.extra else block
+    if isinstance(part, Thinking):
+        signature = _signature(exchange.ids) if part.signature is None else part.signature
+        return (
+            {"type": "redacted_thinking", "data": signature}
+            if part.redacted
+            else {"type": "thinking", "thinking": part.text, "signature": signature}
+        )
+    return None
+
+
+def _input(call: ToolCall) -> Any:
+    """The arguments parsed; those that aren't JSON as the text that they are."""
+    if not isinstance(call.arguments, str):
+        return dict(call.arguments)
+    if not call.arguments:
+        return {}
+    try:
+        return _json.loads(call.arguments.encode())
+    except ValueError:
+        return call.arguments
+
+
+def _signature(ids: Ids) -> str:
+    return base64.b64encode(b"\x12\xa9\x02\x0a" + ids.take(296)).decode()
+
+
+def _ending(exchange: Exchange) -> dict[str, Any]:
+    choice = exchange.choice
+    reason = _REASONS.get(choice.finish_reason, choice.finish_reason)
+    refusals = [part.text for part in choice.parts if isinstance(part, Refusal)]
+    if refusals and reason == "end_turn":
+        reason = "refusal"
+    details = (
+        {"type": "refusal", "category": None, "explanation": "".join(refusals) if refusals else None}
+        if reason == "refusal"
+        else None
+    )
+    return {
+        "stop_reason": reason,
+        "stop_sequence": _stop_sequence(exchange) if reason == "stop_sequence" else None,
+        "stop_details": details,
+    }
+
+
+def _stop_sequence(exchange: Exchange) -> str | None:
+    """The request's stop sequence that the text ends with, or has, or else the first."""
+    body = exchange.body
+    given = body.get("stop_sequences") if isinstance(body, Mapping) else None
+    stops = [stop for stop in given if isinstance(stop, str) and stop] if isinstance(given, list) else []
+    text = exchange.choice.text
+    for stop in stops:
+        if text.endswith(stop):
+            return stop
+    return next((stop for stop in stops if stop in text), stops[0] if stops else None)
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    counted: dict[str, Any] = {
+        "input_tokens": _fresh_tokens(usage),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write_tokens, "ephemeral_1h_input_tokens": 0},
+        "output_tokens": usage.output_tokens,
+    }
+    if usage.reasoning_tokens:
+        counted["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    counted["service_tier"] = "standard"
+    counted["inference_geo"] = "not_available"
+    return merge(counted, usage.details) if usage.details else counted
+
+
+def _fresh_tokens(usage: Usage) -> int:
+    """The vendor counts neither those read from nor those written to a cache as input."""
+    return max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens)
+
+
+def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
+    """The answer as events; a `ping` follows the first block's start."""
+    start, delta = _frame(exchange)
+    content: list[WireEvent] = [start]
+    pings = exchange.provider != "bedrock"  # Bedrock sends none (recorded 2025-2026)
+    index = 0
+    for at, part in enumerate(exchange.choice.parts):
+        block = _block(exchange, part)
+        if block is None:
+            continue
+        content.append({"type": "content_block_start", "index": index, "content_block": _opening(part, block)})
+        if pings and not index:
+            content.append(dict(_PING))
+        _add_deltas(content, exchange, at, index, block)
+        content.append({"type": "content_block_stop", "index": index})
+        index += 1
+    if pings and not index:
+        content.append(dict(_PING))
+    return content, [delta, {"type": "message_stop"}]
+
+
+def _frame(exchange: Exchange) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`message_start` and `message_delta`, the script's `extra` in the one of them where the vendor has it."""
+    usage = _usage(exchange.usage)
+    head = _head(exchange)
+    head.update(content=[], stop_reason=None, stop_sequence=None, stop_details=None)
+    head["usage"] = {key: value for key, value in usage.items() if key not in _TAIL_ONLY or key == "output_tokens"}
+    head["usage"]["output_tokens"] = min(1, exchange.usage.output_tokens)  # a guess: the true number comes last
+    delta: dict[str, Any] = {
+        "type": "message_delta",
+        "delta": _ending(exchange),
+        "usage": {key: value for key, value in usage.items() if key not in _HEAD_ONLY},
+    }
+    if exchange.extra:
+        head, delta = _extended(exchange.extra, head, delta)
+    return {"type": "message_start", "message": head}, delta
+
+
+def _extended(
+    extra: Mapping[str, Any], head: dict[str, Any], delta: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    early: dict[str, Any] = {}
+    late: dict[str, Any] = {}
+    for key, value in extra.items():
+        if key in _DELTA_KEYS:
+            late.setdefault("delta", {})[key] = value
+        elif key == "context_management":
+            late[key] = value
+        elif key == "usage" and isinstance(value, Mapping):
+            early[key] = {name: count for name, count in value.items() if name not in _TAIL_ONLY}
+            late[key] = {name: count for name, count in value.items() if name not in _HEAD_ONLY}
+        else:
+            early[key] = value
+    return merge(head, early), merge(delta, late)
+
+
+def _opening(part: ReadyPart, block: dict[str, Any]) -> dict[str, Any]:
+    """The block as it is before its first delta."""
+    if isinstance(part, str):
+        return {"type": "text", "text": ""}
+    if isinstance(part, ToolCall):
+        return {**block, "input": {}}
+    if block["type"] == "thinking":
+        return {"type": "thinking", "thinking": "", "signature": ""}
+    return block
+
+
+def _add_deltas(content: list[WireEvent], exchange: Exchange, at: int, index: int, block: dict[str, Any]) -> None:
+    part = exchange.choice.parts[at]
+    pieces = exchange.choice.pieces(at)
+    if isinstance(part, str):
+        content += [Delta(_delta(index, "text_delta", "text", piece)) for piece in pieces]
+    elif isinstance(part, ToolCall):
+        content.append(_delta(index, "input_json_delta", "partial_json", ""))
+        if pieces != ["{}"]:  # for no arguments the empty delta is the only one
+            content += [Delta(_delta(index, "input_json_delta", "partial_json", piece)) for piece in pieces]
+    elif block["type"] == "thinking":
+        content += [Delta(_delta(index, "thinking_delta", "thinking", piece)) for piece in pieces]
+        content.append(_delta(index, "signature_delta", "signature", block["signature"]))
+
+
+def _delta(index: int, kind: str, key: str, piece: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}}
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+_BAD_REQUEST: Final = "There was an issue with the format or content of your request."
+_NO_CREDIT: Final = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
+_WINDOW: Final = 200_000
+
+_ERRORS: Final[Mapping[str, tuple[int, str, str]]] = {
+    "bad_request": (400, "invalid_request_error", _BAD_REQUEST),
+    "authentication": (401, "authentication_error", "invalid x-api-key"),
+    "permission": (403, "permission_error", "Your API key does not have permission to use the specified resource."),
+    "not_found": (404, "not_found_error", "model: {model}"),
+    "request_too_large": (413, "request_too_large", "Request exceeds the maximum size"),
+    "context_length": (400, "invalid_request_error", "prompt is too long: {tokens} tokens > 200000 maximum"),
+    "content_filter": (400, "invalid_request_error", "Output blocked by content filtering policy"),
+    "rate_limit": (
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit. Please try again later.",
+    ),
+    "quota": (400, "invalid_request_error", _NO_CREDIT),
+    "server_error": (500, "api_error", "Internal server error"),
+    "unavailable": (503, "api_error", "Service unavailable"),
+    "overloaded": (529, "overloaded_error", "Overloaded"),
+    "timeout": (504, "timeout_error", "Request timed out"),
+}
+_RETRIED: Final = frozenset({429, 529})
+_UNDECIDED: Final = frozenset({408, 409})
+
+
+def failure(exchange: Exchange, error: Error) -> Response:
+    """A vendor's error as a whole answer."""
+    status, kind, text = _said(exchange, error)
+    request_id = _request_id(exchange.ids)
+    body = {"type": "error", "error": {"type": kind, "message": text}, "request_id": request_id}
+    return Response(status, _failure_headers(exchange, error, status, request_id), _json.compact(body))
+
+
+def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+    """The same in the middle of a stream; there it has `details` and no `request_id`."""
+    _, kind, text = _said(exchange, error)
+    return [{"type": "error", "error": {"details": None, "type": kind, "message": text}}]
+
+
+def _said(exchange: Exchange, error: Error) -> tuple[int, str, str]:
+    status, kind, text = _ERRORS[error.name]
+    if error.kind == 402:
+        kind, text = "billing_error", _NO_CREDIT
+    if isinstance(error.kind, int):
+        status = error.kind
+    if error.message is not None:
+        return status, kind, error.message
+    return (
+        status,
+        kind,
+        text.replace("{model}", exchange.model).replace("{tokens}", str(max(exchange.usage.input_tokens, _WINDOW + 1))),
+    )
+
+
+def _failure_headers(exchange: Exchange, error: Error, status: int, request_id: str) -> tuple[tuple[str, str], ...]:
+    headers = [("content-type", "application/json")]
+    if status in _RETRIED:
+        headers.append(("x-should-retry", "true"))
+    elif status < 500 and status not in _UNDECIDED:
+        headers.append(("x-should-retry", "false"))
+    if error.retry_after is not None:
+        headers.append(("retry-after", f"{error.retry_after:g}"))
+    if status == 429:
+        headers += _limits(exchange.created, spent=True)
+    headers.append(("request-id", request_id))
+    return (*headers, *_FIXED_HEADERS)
+
+
+# --- headers -------------------------------------------------------------------------------------
+
+_FIXED_HEADERS: Final = (
+    ("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
+    ("server", "cloudflare"),
+    ("vary", "Accept-Encoding"),
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("cf-cache-status", "DYNAMIC"),
+    ("x-robots-tag", "none"),
+)
+_LIMITS: Final = (
+    ("requests", 20_000, 1),
+    ("tokens", 4_800_000, 0),
+    ("input-tokens", 4_000_000, 0),
+    ("output-tokens", 800_000, 0),
+)
+
+
+def _limits(created: int, spent: bool = False) -> tuple[tuple[str, str], ...]:
+    """The rate limits; `spent` are the input tokens on a 429."""
+    reset = datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    headers: list[tuple[str, str]] = []
+    for name, limit, used in _LIMITS:
+        left = 0 if spent and name == "input-tokens" else limit - used
+        prefix = f"anthropic-ratelimit-{name}"
+        headers += [(f"{prefix}-limit", str(limit)), (f"{prefix}-remaining", str(left)), (f"{prefix}-reset", reset)]
+    return tuple(headers)
+
+
+_WHOLE_HEADERS: Final = (*_limits(CREATED), *_FIXED_HEADERS)
+_STREAM_HEADERS: Final = (("cache-control", "no-cache"), *_WHOLE_HEADERS)
+_OTHER_CLOUDS: Final = frozenset({"bedrock", "vertex"})
+
+
+def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    """Those of Anthropic itself; Bedrock and Vertex answer with their own."""
+    if exchange.provider in _OTHER_CLOUDS:
+        return ()
+    ids = exchange.ids
+    fixed = _STREAM_HEADERS if exchange.stream else _WHOLE_HEADERS
+    if exchange.created != CREATED:
+        fixed = (
+            (*fixed[:1], *_limits(exchange.created), *_FIXED_HEADERS)
+            if exchange.stream
+            else (*_limits(exchange.created), *_FIXED_HEADERS)
+        )
+    traced = f"00-{ids.hex(32)}-{ids.hex(16)}-01"
+    return (*fixed, ("request-id", _request_id(ids)), ("traceresponse", traced), ("cf-ray", f"{ids.hex(16)}-SJC"))
+
+
+def _request_id(ids: Ids) -> str:
+    return "req_01" + ids.alnum(22)
+
+
+def tool_id(ids: Ids) -> str:
+    """A new id for a tool call."""
+    return "toolu_01" + ids.alnum(22)
+
+
+# --- body to turn --------------------------------------------------------------------------------
+
+_NEUTRAL: Final = {
+    "end_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "refusal",
+    "stop_sequence": "stop_sequence",
+    "pause_turn": "pause",
+}
+_KNOWN_KEYS: Final = frozenset(
+    {"model", "id", "type", "role", "content", "stop_reason", "stop_sequence", "stop_details", "usage"}
+)
+_DIRECT: Final = {"type": "direct"}
+
+
+def parts(body: Mapping[str, Any]) -> Reply:
+    """A whole answer read back into a turn; blocks of tools that the vendor runs itself are left out."""
+    said: list[Any] = [part for block in _dicts(list(body.get("content") or ())) if (part := _part(block)) is not None]
+    details = body.get("stop_details")
+    explanation = details.get("explanation") if isinstance(details, Mapping) else None
+    if isinstance(explanation, str):
+        said.append(Refusal(explanation))
+    reason = body.get("stop_reason")
+    return Reply(
+        *said,
+        id=_id_of(body.get("id")),
+        model=_id_of(body.get("model")),
+        usage=_counted(body.get("usage")),
+        finish_reason=_NEUTRAL.get(reason, reason) if isinstance(reason, str) else None,
+        extra=_remainder(body) or None,
+    )
+
+
+def _part(block: Mapping[str, Any]) -> str | ToolCall | Thinking | None:
+    kind = block.get("type")
+    if kind == "text":
+        return _string(block.get("text"))
+    if kind == "tool_use":
+        given = block.get("input")
+        arguments = given if isinstance(given, (Mapping, str)) else {} if given is None else _json.text(given)
+        extra = {
+            key: value
+            for key, value in block.items()
+            if key not in ("type", "id", "name", "input") and value is not None and value != _DIRECT
+        }
+        return ToolCall(
+            _string(block.get("name")) or "unnamed", arguments, _id_of(block.get("id")), extra=extra or None
+        )
+    if kind == "thinking":
+        return Thinking(_string(block.get("thinking")), _id_of(block.get("signature")))
+    if kind == "redacted_thinking":
+        return Thinking("", _string(block.get("data")), redacted=True)
+    return None
+
+
+def _counted(usage: Any) -> Usage | None:
+    if not isinstance(usage, Mapping):
+        return None
+    fresh, written, cached = (
+        _count(usage.get(key)) for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
+    thought = usage.get("output_tokens_details")
+    reasoning = _count(thought.get("thinking_tokens")) if isinstance(thought, Mapping) else 0
+    plain = Usage(fresh + written + cached, _count(usage.get("output_tokens")), cached, written, reasoning)
+    usual = _usage(plain)
+    details = {key: value for key, value in usage.items() if value is not None and usual.get(key) != value}
+    return (
+        Usage(plain.input_tokens, plain.output_tokens, cached, written, reasoning, details=details)
+        if details
+        else plain
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _remainder(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a turn has no word for: the stop sequence, the kind of refusal, keys of newer features."""
+    extra = {key: value for key, value in body.items() if key not in _KNOWN_KEYS and value is not None}
+    if body.get("stop_sequence") is not None:
+        extra["stop_sequence"] = body["stop_sequence"]
+    details = body.get("stop_details")
+    if isinstance(details, Mapping):
+        more = {
+            key: value for key, value in details.items() if key not in ("type", "explanation") and value is not None
+        }
+        extra |= {"stop_details": more} if more else {}
+    return extra
+
+
+DIALECT: Final = Dialect(
+    name="anthropic_messages",
+    label="Anthropic messages",
+    read=read,
+    check=check,
+    bad_json="The request body is not valid JSON: unexpected character: line 1 column 1 (char 0)",
+    stream=stream,
+    model=model,
+    document=document,
+    events=events,
+    failure=failure,
+    failure_events=failure_events,
+    parts=parts,
+    headers=headers,
+    tool_id=tool_id,
+    carries=frozenset({str, ToolCall, Thinking, Refusal}),
+    sdk_types=("anthropic.types.message.Message", "anthropic.types.beta.beta_message.BetaMessage"),
+)
