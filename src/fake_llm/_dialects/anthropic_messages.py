@@ -720,8 +720,13 @@ def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
             if exchange.stream
             else (*_limits(exchange.created), *_FIXED_HEADERS)
         )
-    traced = f"00-{ids.hex(32)}-{ids.hex(16)}-01"
-    return (*fixed, ("request-id", _request_id(ids)), ("traceresponse", traced), ("cf-ray", f"{ids.hex(16)}-SJC"))
+    drawn = ids.hex(64)
+    return (
+        *fixed,
+        ("request-id", _request_id(ids)),
+        ("traceresponse", f"00-{drawn[:32]}-{drawn[32:48]}-01"),
+        ("cf-ray", f"{drawn[48:]}-SJC"),
+    )
 
 
 def _request_id(ids: Ids) -> str:
