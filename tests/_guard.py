@@ -77,6 +77,7 @@ def _refuse(what: str) -> None:
 sys.addaudithook(_watch)
 for _name in [name for name in os.environ if is_key(name)]:
     del os.environ[_name]
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches one when it is imported (1.110)
 
 
 @pytest.fixture(autouse=True)
