@@ -1,0 +1,313 @@
+"""The journal: what the code asked of a model, and what it was answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from fake_llm import _json
+from fake_llm._model import Headers, Message, Request, Response, ToolResult, Usage, masked_url
+
+if TYPE_CHECKING:
+    from fake_llm._dialect import Asked
+
+__all__ = ["Answered", "Call", "Calls", "fits"]
+
+
+class Answered:
+    """The answer as it was sent.
+
+    Attributes:
+        status: The status code.
+        headers: The headers, case-insensitive.
+        body: The bytes.
+    """
+
+    __slots__ = ("_response", "headers", "status")
+
+    def __init__(self, response: Response) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers = Headers(response.headers)
+
+    @property
+    def body(self) -> bytes:
+        """The bytes of the body, all steps joined."""
+        if self._response.steps is None:
+            return self._response.body
+        return b"".join(step for step in self._response.steps if isinstance(step, bytes))
+
+    def __repr__(self) -> str:
+        return f"<fake_llm response {self.status}, {len(self.body)} bytes>"
+
+
+class Call:
+    """One request to a model and its answer; read only.
+
+    The view (`messages`, `tools`, …) is the same for every vendor, computed when asked for, and shows
+    what was sent in this request. `raw` and `body` are exact.
+
+    Attributes:
+        index: Its place in `fake.calls`.
+        timestamp: When it came, in Unix seconds.
+        attempt: 1, and one more for each retry of the same call by an SDK.
+        provider: Who was called: `openai`, `anthropic`, `gemini`, …
+        operation: `chat` for every generation endpoint, else `count_tokens`, `models`, …
+        dialect: The wire vocabulary: `openai_chat`, `anthropic_messages`, …
+        model: The model asked for, `""` for none.
+        stream: Whether a stream was asked for.
+        reply: What answered it: a `Reply`, `Error`, `Raw`, exception or SDK object; `None` if nothing did.
+        usage: The tokens; `None` for anything but an answer.
+        cost: What `cost=` made of the usage.
+        response: Status, headers and body as sent; `None` if there was none.
+        waited: Seconds that were scripted to pass, whether they did or, with `virtual_time`, didn't.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_body",
+        "_response",
+        "attempt",
+        "cost",
+        "dialect",
+        "index",
+        "model",
+        "operation",
+        "provider",
+        "reply",
+        "stream",
+        "timestamp",
+        "usage",
+        "waited",
+    )
+
+    def __init__(
+        self, asked: Asked, *, index: int, timestamp: float, provider: str, operation: str, model: str, stream: bool
+    ) -> None:
+        self._asked = asked
+        self._body: Any = _UNREAD
+        self._response: Response | None = None
+        self.index = index
+        self.timestamp = timestamp
+        self.attempt = 1
+        self.provider = provider
+        self.operation = operation
+        self.dialect = asked.dialect.name
+        self.model = model
+        self.stream = stream
+        self.reply: Any = None
+        self.usage: Usage | None = None
+        self.cost: Any = None
+        self.waited = 0.0
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self._request.method
+
+    @property
+    def url(self) -> str:
+        """The URL; the values of key-like query parameters are masked."""
+        return masked_url(self._request.url)
+
+    @property
+    def headers(self) -> Headers:
+        """The request's headers, case-insensitive; secrets are masked in the repr."""
+        return self._request.headers
+
+    @property
+    def raw(self) -> bytes:
+        """The body as it was sent."""
+        return self._request.body
+
+    @property
+    def body(self) -> Any:
+        """The body parsed; it can't be altered. `None` when it isn't JSON."""
+        if self._body is _UNREAD:
+            self._body = _json.freeze(self._asked.body)
+        return self._body
+
+    @property
+    def response(self) -> Answered | None:
+        """What was sent back."""
+        return None if self._response is None else Answered(self._response)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of the request in order, a tool's result as a message of its own."""
+        return self._asked.view.messages
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages with those before them that the provider remembers."""
+        return self._asked.view.messages
+
+    @property
+    def system(self) -> str:
+        """The system text; `""` for none."""
+        return self._asked.view.system
+
+    @property
+    def user_texts(self) -> tuple[str, ...]:
+        """The text of each user message, without placeholders for media."""
+        return tuple(
+            message.text if message.plain is None else message.plain
+            for message in self.messages
+            if message.role == "user"
+        )
+
+    @property
+    def last_user_text(self) -> str:
+        """The text of the last user message, media as `[image]` and the like; `""` for none."""
+        return next((message.text for message in reversed(self.messages) if message.role == "user"), "")
+
+    @property
+    def tools(self) -> dict[str, Mapping[str, Any]]:
+        """The JSON schema of each tool that was offered, by name."""
+        return {name: tool.schema for name, tool in self._asked.view.tools.items()}
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The results that were fed back after the last message of the assistant."""
+        results: list[ToolResult] = []
+        for message in reversed(self.messages):
+            if message.role == "assistant":
+                break
+            results[:0] = message.tool_results
+        return tuple(results)
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema that the answer was asked in; `{}` for a bare JSON mode, `None` for neither."""
+        return self._asked.view.schema
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Settings under neutral names (`max_tokens`, `temperature`, `stop`, …), others under the vendor's."""
+        return self._asked.view.params
+
+    @property
+    def _request(self) -> Request:
+        return self._asked.request
+
+    def __repr__(self) -> str:
+        what = f"{self.provider} {self.operation}" + (f" {self.model}" if self.model else "")
+        answered = f"{self._response.status}" if self._response is not None else "no response"
+        said = self.last_user_text
+        return f"<fake_llm.Call {self.index}: {what}{' stream' if self.stream else ''}{f' {_short(said)!r}' if said else ''}, {answered}>"
+
+
+_UNREAD: Any = object()
+
+
+def _short(text: str, limit: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def fits(pattern: str | re.Pattern[str] | None, value: str) -> bool:
+    """Whether a value is equal to a `str`, or found by a pattern; `None` fits everything."""
+    if pattern is None:
+        return True
+    return value == pattern if isinstance(pattern, str) else pattern.search(value) is not None
+
+
+class Calls(Sequence[Call]):
+    """Calls in the order they came."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[Call] = ()) -> None:
+        self._items = list(items)
+
+    @overload
+    def __getitem__(self, index: int) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice) -> Calls: ...
+    def __getitem__(self, index: int | slice) -> Call | Calls:
+        if isinstance(index, slice):
+            return Calls(self._items[index])
+        try:
+            return self._items[index]
+        except IndexError:
+            raise IndexError(f"there is no call {index}: {_counted(len(self._items))} came") from None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._items.copy())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Calls):
+            return self._items == other._items
+        return list(self._items) == other if isinstance(other, list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def first(self) -> Call | None:
+        """The first call, `None` when there is none."""
+        return self._items[0] if self._items else None
+
+    @property
+    def last(self) -> Call | None:
+        """The last call, `None` when there is none."""
+        return self._items[-1] if self._items else None
+
+    @property
+    def chat(self) -> Calls:
+        """The calls that asked for generation."""
+        return self.filter(operation="chat")
+
+    def clear(self) -> None:
+        """Forget the calls; the script goes on where it is."""
+        self._items.clear()
+
+    def filter(
+        self,
+        predicate: Callable[[Call], Any] | None = None,
+        *,
+        provider: str | re.Pattern[str] | None = None,
+        operation: str | re.Pattern[str] | None = None,
+        model: str | re.Pattern[str] | None = None,
+        dialect: str | re.Pattern[str] | None = None,
+        stream: bool | None = None,
+    ) -> Calls:
+        """The calls that fit: a `str` is equal, a compiled pattern is found.
+
+        Args:
+            predicate: A function of the call.
+            provider: Who was called.
+            operation: What was asked for.
+            model: The model asked for.
+            dialect: The wire vocabulary.
+            stream: Whether a stream was asked for.
+        """
+        return Calls(
+            [
+                call
+                for call in self._items
+                if fits(provider, call.provider)
+                and fits(operation, call.operation)
+                and fits(model, call.model)
+                and fits(dialect, call.dialect)
+                and (stream is None or call.stream is stream)
+                and (predicate is None or predicate(call))
+            ]
+        )
+
+    def _append(self, call: Call) -> None:
+        self._items.append(call)
+
+    def __repr__(self) -> str:
+        return (
+            f"<fake_llm.Calls: {_counted(len(self._items))}>"
+            if not self._items
+            else "<fake_llm.Calls\n  " + "\n  ".join(map(repr, self._items)) + ">"
+        )
+
+
+def _counted(count: int) -> str:
+    return {0: "no calls", 1: "1 call"}.get(count, f"{count} calls")

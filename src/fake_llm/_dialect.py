@@ -1,0 +1,366 @@
+"""The shape of a dialect: a record of pure functions over one exchange.
+
+A dialect is one wire vocabulary (OpenAI chat, Anthropic messages, …). It reads a request into a
+`View` and writes a turn as a whole body or as events. It knows no framing, no stack, no sibling,
+and nothing that cuts across vendors: pacing, faults, strictness and the journal are done outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from fake_llm import _json
+from fake_llm._model import Event, Message, Request, Response, Role, SentToolCall, ToolResult, Usage, View
+from fake_llm._turns import Error, Image, Refusal, Reply, Thinking, ToolCall
+
+__all__ = [
+    "CREATED",
+    "Asked",
+    "Choice",
+    "Delta",
+    "Dialect",
+    "Exchange",
+    "Ids",
+    "WireEvent",
+    "media",
+    "merge",
+    "message",
+    "named_results",
+]
+
+CREATED: Final = 1_767_225_600
+"""When everything on the wire was made: 2026-01-01T00:00:00Z. No wall clock is ever sent."""
+
+WireEvent: TypeAlias = "dict[str, Any] | Event | bytes | str"
+
+ReadyPart: TypeAlias = "str | ToolCall | Thinking | Refusal | Image"
+
+
+class Delta(dict[str, Any]):
+    """A payload that carries content: `interval` is waited between two of these."""
+
+    __slots__ = ()
+
+
+class Asked:
+    """One request with its parsed body and, once somebody asks, its view."""
+
+    __slots__ = ("_view", "body", "dialect", "digest", "request")
+
+    def __init__(self, request: Request, dialect: Dialect, body: Any, digest: bytes = b"") -> None:
+        self.request = request
+        self.dialect = dialect
+        self.digest = digest
+        """What tells this request from any other: the same for a retry."""
+        self.body = body
+        """The parsed JSON body, `None` when it is none. Never altered."""
+        self._view: View | None = None
+
+    @property
+    def view(self) -> View:
+        """The vendor-neutral view; an empty one for a body that can't be read."""
+        if self._view is None:
+            try:
+                self._view = named_results(self.dialect.read(self.request, self.body))
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+                self._view = View()
+        return self._view
+
+
+_ALNUM: Final = bytes(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[byte % 62] for byte in range(256)
+)
+_LOWER: Final = bytes(b"abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36] for byte in range(256))
+_DIGITS: Final = bytes(b"0123456789"[byte % 10] for byte in range(256))
+
+
+class Ids:
+    """A deterministic stream of ids: the same request as the same occurrence of it gives the same ids."""
+
+    __slots__ = ("_count", "_pool", "_seed")
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed = seed
+        self._pool = b""
+        self._count = 0
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        while len(self._pool) < count:
+            self._pool += hashlib.blake2b(b"%d" % self._count, key=self._seed).digest()
+            self._count += 1
+        taken, self._pool = self._pool[:count], self._pool[count:]
+        return taken
+
+    def alnum(self, count: int) -> str:
+        """Letters of both cases and digits."""
+        return self.take(count).translate(_ALNUM).decode()
+
+    def lower(self, count: int) -> str:
+        """Small letters and digits."""
+        return self.take(count).translate(_LOWER).decode()
+
+    def digits(self, count: int) -> str:
+        """Decimal digits."""
+        return self.take(count).translate(_DIGITS).decode()
+
+    def hex(self, count: int) -> str:
+        """Small hexadecimal digits."""
+        return self.take((count + 1) // 2).hex()[:count]
+
+    def uuid(self) -> str:
+        """A version 4 UUID."""
+        text = self.hex(30)
+        return f"{text[:8]}-{text[8:12]}-4{text[12:15]}-a{text[15:18]}-{text[18:30]}"
+
+
+_WORDS: Final = re.compile(r"\s*\S+|\s+")
+_ARGUMENT_CHUNK: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer, ready for a dialect.
+
+    Attributes:
+        parts: `str`, `ToolCall` (always with an id), `Thinking`, `Refusal` and `Image`, in order.
+            Structured output has become text or a tool call already.
+        finish_reason: The neutral word, or the vendor's own one.
+        logprobs: `(token, logprob)` pairs or the vendor's own entries; `None` when the request doesn't
+            ask and the script doesn't say.
+    """
+
+    parts: tuple[ReadyPart, ...]
+    finish_reason: str
+    logprobs: tuple[Any, ...] | None = None
+    chunk_size: int | None = None
+    chunks: tuple[str, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """All text parts joined."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    def of(self, kind: type[Any]) -> tuple[Any, ...]:
+        """The parts of one kind, in order."""
+        return tuple(part for part in self.parts if isinstance(part, kind))
+
+    def pieces(self, index: int) -> list[str]:
+        """The deltas that the part at `index` is streamed in; they join to it. `[]` for an empty one.
+
+        Of a `str`, `Thinking` or `Refusal` its text; of a `ToolCall` its arguments' JSON, in at least two
+        pieces but for `{}`.
+        """
+        part = self.parts[index]
+        if isinstance(part, ToolCall):
+            return self._arguments(part.json)
+        if isinstance(part, str):
+            return self._chunks_of(index) if self.chunks is not None else self._cut(part)
+        return self._cut(part.text) if isinstance(part, (Thinking, Refusal)) else []
+
+    def _cut(self, text: str) -> list[str]:
+        size = self.chunk_size
+        if size is None:
+            return _WORDS.findall(text)
+        return [text[start : start + size] for start in range(0, len(text), size)]
+
+    def _arguments(self, text: str) -> list[str]:
+        size = self.chunk_size or (_ARGUMENT_CHUNK if len(text) > _ARGUMENT_CHUNK else max(1, (len(text) + 1) // 2))
+        if text == "{}":
+            return [text]
+        return [text[start : start + size] for start in range(0, len(text), size)]
+
+    def _chunks_of(self, index: int) -> list[str]:
+        """The scripted chunks that fall into one text part: a chunk over a border is cut there."""
+        assert self.chunks is not None
+        start = sum(len(part) for part in self.parts[:index] if isinstance(part, str))
+        part = self.parts[index]
+        assert isinstance(part, str)
+        end, at, pieces = start + len(part), 0, list[str]()
+        for chunk in self.chunks:
+            piece = chunk[max(0, start - at) : max(0, end - at)]
+            if piece or (not chunk and start <= at < end):
+                pieces.append(piece)
+            at += len(chunk)
+        return pieces
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a dialect writes an answer from.
+
+    Attributes:
+        provider: Who was called: `openai`, `groq`, …
+        asked: The request.
+        ids: Where every id comes from.
+        model: The name to stamp on the answer.
+        stream: Whether the answer is streamed.
+        choices: The answers, one unless the request asks for more; empty for an error.
+        usage: The tokens, estimated unless scripted.
+        id: The answer's id where the script gives one.
+        extra: What the script wants merged into the body; `extend` does it.
+        cut: Whether something happens after the content has been streamed (`then=`): a dialect whose
+            last content event closes the stream too splits it in two.
+        created: Unix seconds for `created` and the like.
+    """
+
+    provider: str
+    asked: Asked
+    ids: Ids
+    model: str
+    stream: bool = False
+    choices: tuple[Choice, ...] = ()
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    id: str | None = None
+    extra: Mapping[str, Any] | None = None
+    cut: bool = False
+    created: int = CREATED
+
+    @property
+    def request(self) -> Request:
+        """The HTTP request."""
+        return self.asked.request
+
+    @property
+    def body(self) -> Any:
+        """The parsed body of the request."""
+        return self.asked.body
+
+    @property
+    def view(self) -> View:
+        """The vendor-neutral view of the request."""
+        return self.asked.view
+
+    @property
+    def choice(self) -> Choice:
+        """The first answer."""
+        return self.choices[0]
+
+    def extend(self, document: dict[str, Any]) -> dict[str, Any]:
+        """The same document with the script's `extra` merged in."""
+        return merge(document, self.extra) if self.extra else document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One wire vocabulary as a record of functions.
+
+    Attributes:
+        name: `openai_chat`, `anthropic_messages`, …: what `call.dialect` says.
+        label: The same for people, in messages: `OpenAI chat`.
+        read: Request and parsed body to view. May assume nothing of the body's types: what it raises
+            for a malformed body is caught.
+        check: The vendor's own refusal of a malformed request (wrong types, missing model, …), or
+            `None`. Gets the parsed JSON of any type.
+        bad_json: The vendor's message for a body that isn't JSON.
+        stream: Whether the request asks for a stream.
+        model: The model the request names, `""` for none.
+        document: The whole answer.
+        events: The answer as events: those of the content, then those that close the stream. The
+            terminator (`[DONE]`) belongs to the framing.
+        failure: A vendor's error as a whole answer, headers included.
+        failure_events: The same in the middle of a stream.
+        parts: A whole answer of this vendor read back into a turn with `id`, `model`, `usage` and
+            `finish_reason` (for SDK objects that are streamed, and for replay).
+        headers: Headers of a successful answer, content type excluded.
+        tool_id: A new id for a tool call in the vendor's form; `None` where it has none.
+        carries: The kinds of parts this vendor can carry.
+        choices: Whether it can give several answers.
+        sdk_types: Dotted names of SDK classes that are answers of this dialect, matched along the MRO.
+        too_long: The vendor's message for a prompt over the context window, with `{tokens}` and `{window}`.
+    """
+
+    name: str
+    label: str
+    read: Callable[[Request, Any], View]
+    check: Callable[[Request, Any], Error | None]
+    bad_json: str
+    stream: Callable[[Request, Any], bool]
+    model: Callable[[Request, Any], str]
+    document: Callable[[Exchange], dict[str, Any]]
+    events: Callable[[Exchange], tuple[list[WireEvent], list[WireEvent]]]
+    failure: Callable[[Exchange, Error], Response]
+    failure_events: Callable[[Exchange, Error], list[WireEvent]]
+    parts: Callable[[Mapping[str, Any]], Reply]
+    headers: Callable[[Exchange], tuple[tuple[str, str], ...]]
+    tool_id: Callable[[Ids], str | None]
+    carries: frozenset[type]
+    choices: bool = False
+    sdk_types: tuple[str, ...] = ()
+    too_long: str = "The prompt has {tokens} tokens, the context window {window}."
+
+
+def merge(document: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `document` with `extra` merged in: dicts deeply, anything else replaced."""
+    merged = dict(document)
+    for key, value in extra.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+class media(str):
+    """A placeholder such as `media("[image]")` among the text of a message."""
+
+    __slots__ = ()
+
+
+def message(
+    role: Role,
+    texts: Sequence[str],
+    tool_calls: Sequence[SentToolCall] = (),
+    tool_results: Sequence[ToolResult] = (),
+    thinking: str = "",
+) -> Message:
+    """A `Message` from its text parts in order, `media(…)` where a picture, sound or file stands."""
+    plain = [text for text in texts if not isinstance(text, media)]
+    text = "\n".join(texts)
+    return Message(
+        role,
+        text,
+        tuple(tool_calls),
+        tuple(tool_results),
+        thinking,
+        None if len(plain) == len(texts) else "\n".join(plain),
+    )
+
+
+def parsed_arguments(text: Any) -> Any:
+    """Tool call arguments out of a history: parsed when they are JSON, else as sent."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return _json.loads(text.encode())
+    except ValueError:
+        return text
+
+
+def named_results(view: View) -> View:
+    """The view with the names of tool results filled in from the calls that they answer."""
+    names: dict[str, str] = {}
+    messages: list[Message] = []
+    changed = False
+    for item in view.messages:
+        for call in item.tool_calls:
+            if call.id is not None:
+                names[call.id] = call.name
+        if item.tool_results and any(not result.name and result.id in names for result in item.tool_results):
+            results = tuple(
+                ToolResult(result.id, result.name or names.get(result.id or "", ""), result.text, result.is_error)
+                for result in item.tool_results
+            )
+            item = Message(item.role, item.text, item.tool_calls, results, item.thinking, item.plain)
+            changed = True
+        messages.append(item)
+    if not changed:
+        return view
+    return View(tuple(messages), view.system, view.tools, view.tool_choice, view.schema, view.params, view.whole)

@@ -1,0 +1,1 @@
+"""One file per wire vocabulary; none knows a sibling, a framing or a stack."""

@@ -1,0 +1,75 @@
+"""Dummy credentials while blocks are open, so that SDKs can be constructed without a key.
+
+Only for SDKs that are imported, or when they are. What the environment had is left alone, and what was
+added is taken away again by the last block.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from fake_llm._endpoints import PROVIDERS
+
+__all__ = ["declared_hosts", "enter", "leave", "watches"]
+
+_WANTED: Final[Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]] = {
+    module: tuple((name, dummy, others) for other, name, dummy, others in rows if other == module)
+    for rows in [[row for provider in PROVIDERS for row in provider.credentials]]
+    for module in {row[0] for row in rows}
+}
+
+_lock: Final = threading.RLock()
+_added: Final[dict[str, str]] = {}
+_blocks = 0
+
+
+def enter() -> None:
+    """Open a block: dummies for every SDK that is imported."""
+    global _blocks  # noqa: PLW0603 - one process has one environment
+    with _lock:
+        _blocks += 1
+        for module in _WANTED:
+            if module in sys.modules:
+                _add(module)
+
+
+def leave() -> None:
+    """Close a block; the last one takes the dummies away."""
+    global _blocks  # noqa: PLW0603
+    with _lock:
+        _blocks -= 1
+        if _blocks:
+            return
+        for name, dummy in _added.items():
+            if os.environ.get(name) == dummy:
+                del os.environ[name]
+        _added.clear()
+
+
+def watches() -> Iterator[str]:
+    """The SDKs whose import is of interest."""
+    return iter(_WANTED)
+
+
+def imported(module: str) -> None:
+    """An SDK has just been imported."""
+    with _lock:
+        if _blocks:
+            _add(module)
+
+
+def _add(module: str) -> None:
+    for name, dummy, others in _WANTED[module]:
+        if not any(os.environ.get(other) for other in (name, *others)):
+            os.environ[name] = _added[name] = dummy
+
+
+def declared_hosts() -> dict[str, Any]:
+    """Hosts that the SDKs' own variables name (`OPENAI_BASE_URL` and the like), each with its provider."""
+    return {
+        url: provider.name for provider in PROVIDERS for name in provider.base_urls if (url := os.environ.get(name))
+    }

@@ -1,0 +1,77 @@
+"""The exceptions of fake_llm.
+
+::
+
+    ValueError
+    └── ScriptError                  the script is wrong; raised where it is written
+    AssertionError
+    └── UnusedReplyError             the block ended and turns were left
+    BaseException
+    └── FakeLLMFailure               raised while a call is on its way
+        ├── UnscriptedCallError      no turn was left for it
+        ├── ScriptMismatchError      its turn doesn't fit what the request offers
+        ├── UnknownEndpointError     a known host, a path nobody answers
+        └── UninterceptedCallError   a known host, reached by a way that isn't seen
+
+`FakeLLMFailure` is a `BaseException` because SDKs retry and swallow any `Exception`
+that a transport raises; a `BaseException` comes out of all of them unchanged.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "FakeLLMFailure",
+    "FunctionTurnError",
+    "ScriptError",
+    "ScriptMismatchError",
+    "UninterceptedCallError",
+    "UnknownEndpointError",
+    "UnscriptedCallError",
+    "UnusedReplyError",
+    "sentence",
+]
+
+
+class ScriptError(ValueError):
+    """A script, a turn or an option can't mean anything; raised where it is written."""
+
+
+class UnusedReplyError(AssertionError):
+    """The block ended with turns that nobody asked for."""
+
+
+class FakeLLMFailure(BaseException):
+    """The base of what is raised while a call is on its way."""
+
+
+class UnscriptedCallError(FakeLLMFailure):
+    """A call came and no turn was left for it."""
+
+
+class ScriptMismatchError(FakeLLMFailure):
+    """The turn doesn't fit the request: an unknown tool, wrong arguments, a part the vendor can't carry."""
+
+
+class UnknownEndpointError(FakeLLMFailure):
+    """A known LLM host was called on a path that nothing answers."""
+
+
+class UninterceptedCallError(FakeLLMFailure):
+    """A known LLM host was reached by a way that isn't intercepted."""
+
+
+class FunctionTurnError(FakeLLMFailure):
+    """Carries what a function turn raised past the retries of an SDK; the block raises the original.
+
+    Attributes:
+        original: What the function raised.
+    """
+
+    def __init__(self, original: BaseException) -> None:
+        super().__init__(f"a function turn raised {type(original).__name__}: {original}")
+        self.original = original
+
+
+def sentence(came: str, there: str = "", write: str = "") -> str:
+    """One message in the three parts that all of ours have: what came, what there was, what to write."""
+    return "\n".join(part for part in (came, there, write) if part)

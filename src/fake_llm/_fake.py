@@ -1,0 +1,754 @@
+"""`FakeLLM`: answers requests from a script and keeps a journal of them.
+
+The core is synchronous; `_exchange` is a generator that yields what an async function turn gives to
+await, so that one body serves clients that block and clients on an event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fake_llm import _json
+from fake_llm._call import Call, Calls
+from fake_llm._dialect import Asked, Exchange, Ids
+from fake_llm._endpoints import Endpoint, Provider, Route, Routes, paths_of
+from fake_llm._errors import (
+    FakeLLMFailure,
+    FunctionTurnError,
+    ScriptError,
+    UnknownEndpointError,
+    UnscriptedCallError,
+    UnusedReplyError,
+    sentence,
+)
+from fake_llm._model import Fault, Request, Response, Usage, masked_url
+from fake_llm._options import Options, Pace
+from fake_llm._render import Rendered, render, render_error
+from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
+from fake_llm._services._base import Store
+from fake_llm._tokens import input_tokens
+from fake_llm._turns import Error, Reply, ToolCall
+
+__all__ = ["FakeLLM", "here"]
+
+STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
+
+
+def here() -> tuple[int, Any]:
+    """The running thread and task, `None` for no task."""
+    return threading.get_ident(), _task()
+
+
+def _task() -> Any:
+    if (asyncio := sys.modules.get("asyncio")) is not None:
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None
+        if task is not None:
+            return task
+    if (trio := sys.modules.get("trio")) is not None:
+        try:
+            return trio.lowlevel.current_task()
+        except RuntimeError:
+            return None
+    return None
+
+
+@dataclass(slots=True)
+class _Failed:
+    """The last answer of a call when it was an error or a fault: what a retry may get again."""
+
+    turn: Turn
+    pace: Pace
+    more: Callable[[], bool]
+    attempt: int
+    place: tuple[int, Any]
+
+
+class FakeLLM:
+    """Answers calls to LLM providers from a script; `with intercept(script) as fake` gives one.
+
+    Args:
+        script: A list of turns, or a single turn.
+        options: See `intercept`.
+
+    Raises:
+        ScriptError: A turn or an option that can't be one.
+
+    >>> FakeLLM(["Hello"]).remaining
+    1
+    """
+
+    def __init__(self, script: Any = (), /, **options: Any) -> None:
+        self._options = Options.of(options)
+        self._script = Script(as_script(script), _default(self._options))
+        self._routes = Routes(self._options.hosts)
+        self._calls = Calls()
+        self._side_calls = Calls()
+        self._failures: list[BaseException] = []
+        self._store = Store(self._options.context_window)
+        self._seen: dict[bytes, int] = {}
+        self._failed: dict[bytes, _Failed] = {}
+        self._counted = 0
+        self._home: tuple[int, Any] | None = None
+
+    # --- what people use ---
+
+    @property
+    def calls(self) -> Calls:
+        """What was asked of a model, in order."""
+        return self._calls
+
+    @property
+    def side_calls(self) -> Calls:
+        """Housekeeping of SDKs: model lists, traces. It never touches the script."""
+        return self._side_calls
+
+    @property
+    def failures(self) -> list[BaseException]:
+        """What went wrong while calls were on their way; the first is raised at the end of the block."""
+        return self._failures
+
+    @property
+    def remaining(self) -> int:
+        """Turns that nobody has asked for yet; a rule that answers for ever has none."""
+        return self._script.remaining
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all calls."""
+        total = Usage(0, 0)
+        for call in self._calls:
+            if call.usage is not None:
+                total += call.usage
+        return total
+
+    @property
+    def cost(self) -> Any:
+        """The sum of what `cost=` made of each call, a number or a dict of numbers; `None` without it."""
+        total: Any = None
+        for call in self._calls:
+            if call.cost is not None:
+                total = call.cost if total is None else _added(total, call.cost)
+        return total
+
+    def push(self, *turns: Any) -> None:
+        """Append turns to the queue; a list among them is one turn of several parts.
+
+        >>> fake = FakeLLM()
+        >>> fake.push("one", ["two", ToolCall("f")])
+        >>> fake.remaining
+        2
+        """
+        self._script.push([as_turn(turn, "push()") for turn in turns])
+
+    def when(
+        self,
+        *predicates: Callable[[Call], Any],
+        input: Pattern | None = None,
+        last: Pattern | None = None,
+        system: Pattern | None = None,
+        tool: str | None = None,
+        tool_result: Pattern | None = None,
+        model: Pattern | None = None,
+        provider: Pattern | None = None,
+        operation: Pattern = "chat",
+        stream: bool | None = None,
+        turn: int | None = None,
+        times: int | None = None,
+    ) -> When:
+        """A rule: what is answered to calls that fit, once the queue is spent.
+
+        The first rule that fits wins, in order of declaration. A `str` of `input`, `last`, `system` and
+        `tool_result` is a part of the text, of `model`, `provider` and `operation` the whole; a
+        compiled pattern is found.
+
+        Args:
+            predicates: Functions of the call, each called once for a request.
+            input: Against all user texts joined by a blank.
+            last: Against the last user text.
+            system: Against the system text.
+            tool: The tool of the last result, of the last tool calls, or named in a user text.
+            tool_result: Against the results that were just fed back.
+            model: The model asked for.
+            provider: Who is called.
+            operation: What is asked for.
+            stream: Whether a stream is asked for.
+            turn: The number of assistant messages in the request; 0 is the first round.
+            times: How often the rule answers; without it, one turn repeats for ever.
+
+        >>> fake = FakeLLM()
+        >>> _ = fake.when(system="planner").reply("First, …")
+        """
+        for predicate in predicates:
+            if not callable(predicate):
+                raise ScriptError(
+                    sentence(
+                        f"when() got {predicate!r}.",
+                        "What isn't named is a function of the call.",
+                        "Write when(lambda call: …) or when(input=…).",
+                    )
+                )
+        if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+            raise ScriptError(
+                sentence(f"when() got times={times!r}.", "times is a whole number, 1 or more.", "Write times=2.")
+            )
+        for name, value in (
+            ("input", input),
+            ("last", last),
+            ("system", system),
+            ("tool_result", tool_result),
+            ("model", model),
+            ("provider", provider),
+            ("operation", operation),
+        ):
+            if value is not None and not isinstance(value, str) and not hasattr(value, "search"):
+                raise ScriptError(
+                    sentence(
+                        f"when() got {name}={value!r}.", "", f'Write {name}="text" or {name}=re.compile("pattern").'
+                    )
+                )
+        rule = Rule(predicates, input, last, system, tool, tool_result, model, provider, operation, stream, turn, times)
+        return When(self, rule)
+
+    def default(self, turn: Any) -> None:
+        """The turn for every call that neither the queue nor a rule answers; `None` takes it away."""
+        self._script.default = None if turn is None else as_turn(turn, "default()")
+
+    def reset(self) -> None:
+        """Empty queue, rules, default, calls and failures."""
+        with self._script.lock:
+            self._script.clear()
+            self._calls.clear()
+            self._side_calls.clear()
+            self._failures.clear()
+            self._seen.clear()
+            self._failed.clear()
+
+    def copy(self, **options: Any) -> FakeLLM:
+        """Fresh and independent: the script as written plus what was pushed, rules and default, no calls."""
+        copied = FakeLLM()
+        copied._options = Options.of(options, self._options)
+        copied._script = self._script.copy()
+        if "default" in options:
+            copied._script.default = _default(copied._options)
+        copied._routes = Routes(copied._options.hosts)
+        copied._store = Store(copied._options.context_window)
+        return copied
+
+    def check(self) -> None:
+        """Raise what the end of a block would: the first failure, else `UnusedReplyError` for turns that are left."""
+        verdict = self._verdict(None)
+        if verdict is not None:
+            raise verdict
+
+    def transcript(self) -> str:
+        """The calls and their answers as text for people."""
+        from fake_llm._transcript import transcript
+
+        return transcript(self)
+
+    def __repr__(self) -> str:
+        return f"<fake_llm.FakeLLM: {self.remaining} turns left, {len(self._calls)} calls>"
+
+    # --- what stacks use ---
+
+    def claims(self, method: str, url: str) -> bool:
+        """Whether a request is answered here: its host is a known LLM's, or declared."""
+        return self._routes.find(method, url) is not None
+
+    def answer(self, request: Request) -> Response | Fault:
+        """The answer for a client that blocks; async function turns run to their end on a loop of their own."""
+        exchange = self._exchange(request)
+        try:
+            awaitable = next(exchange)
+            while True:
+                try:
+                    result = _run(awaitable)
+                except BaseException as error:  # noqa: BLE001 - the generator decides
+                    awaitable = exchange.throw(error)
+                else:
+                    awaitable = exchange.send(result)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    async def answer_async(self, request: Request) -> Response | Fault:
+        """The answer for a client on an event loop, which awaits async function turns itself."""
+        exchange = self._exchange(request)
+        try:
+            awaitable = next(exchange)
+            while True:
+                try:
+                    result = await awaitable
+                except BaseException as error:  # noqa: BLE001 - the generator decides
+                    awaitable = exchange.throw(error)
+                else:
+                    awaitable = exchange.send(result)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    # --- one exchange ---
+
+    def _exchange(self, request: Request) -> Generator[Awaitable[Any], Any, Response | Fault]:
+        route = self._routes.find(request.method, request.url)
+        assert route is not None, "a stack asks only for what is claimed"
+        endpoint = route.endpoint
+        if endpoint is None:
+            return (yield from self._unknown(request, route))
+        body = _parsed(request)
+        exchange, call = self._arrived(request, route.provider, endpoint, body)
+        try:
+            if endpoint.service is not None:
+                rendered = yield from self._served(exchange, endpoint, call)
+            else:
+                refused = self._refused(exchange, endpoint, call)
+                rendered = refused or (yield from self._generated(exchange, endpoint, call))
+        except FakeLLMFailure as failure:
+            return self._failure(failure, exchange, endpoint, call)
+        self._journal(call, rendered)
+        return rendered.answer
+
+    def _arrived(self, request: Request, provider: Provider, endpoint: Endpoint, body: Any) -> tuple[Exchange, Call]:
+        dialect = endpoint.dialect
+        digest = hashlib.blake2b(request.body, key=request.url.encode()[-64:]).digest()
+        asked = Asked(request, dialect, body, digest)
+        chat = endpoint.operation == "chat"
+        model, stream = "", False
+        if chat or endpoint.service is None or not endpoint.side:
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
+                model, stream = dialect.model(request, body), dialect.stream(request, body)
+        with self._script.lock:
+            occurrence = self._seen[digest] = self._seen.get(digest, 0) + 1
+            calls = self._side_calls if endpoint.side else self._calls
+            call = Call(
+                asked,
+                index=len(calls),
+                timestamp=time.time(),
+                provider=provider.name,
+                operation=endpoint.operation,
+                model=model,
+                stream=stream and chat,
+            )
+            calls._append(call)
+        ids = Ids(digest if occurrence == 1 else hashlib.blake2b(b"%d" % occurrence, key=digest).digest())
+        return Exchange(provider.name, asked, ids, model, call.stream), call
+
+    def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
+        """The vendor's own refusal of a malformed request, or of one over the context window."""
+        dialect = endpoint.dialect
+        error = (
+            Error("bad_request", dialect.bad_json)
+            if exchange.body is None
+            else dialect.check(exchange.request, exchange.body)
+        )
+        window = self._options.context_window
+        if error is None and window is not None:
+            wanted = exchange.view.params.get("max_tokens")
+            reserve = max(wanted if isinstance(wanted, int) else 0, self._options.reserve_completion)
+            count = input_tokens(exchange.body)
+            if count > window - reserve:
+                error = Error(
+                    "context_length",
+                    dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
+                )
+        if error is None:
+            return None
+        call.reply = error
+        return Rendered(render_error(error, exchange, endpoint))
+
+    def _generated(
+        self, exchange: Exchange, endpoint: Endpoint, call: Call
+    ) -> Generator[Awaitable[Any], Any, Rendered]:
+        taken = yield from self._take(call, exchange)
+        turn = taken.turn
+        assert not isinstance(turn, Function)
+        call.reply = turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
+        rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+        if rendered.usage is not None and self._options.cost is not None:
+            try:
+                call.cost = self._options.cost(rendered.usage)
+            except Exception as error:
+                raise FunctionTurnError(error) from error
+        return rendered
+
+    def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
+        """A service's answer, unless a rule for its operation says another."""
+        assert endpoint.service is not None
+        if not endpoint.side:
+            taken = yield from self._from_rules(call, [])
+            if taken is not None:
+                turn = taken.turn
+                assert not isinstance(turn, Function)
+                call.reply = (
+                    turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
+                )
+                if not isinstance(turn, Reply):
+                    return render(turn, exchange, endpoint, taken.pace, self._options)
+                exchange.usage = turn.usage or exchange.usage
+        document = endpoint.service(self._store, exchange)
+        if isinstance(document, Response):
+            return Rendered(document)
+        headers = (("content-type", endpoint.whole.content_type), *endpoint.dialect.headers(exchange))
+        return Rendered(Response(200, headers, endpoint.whole.encode(document)))
+
+    def _journal(self, call: Call, rendered: Rendered) -> None:
+        answer = rendered.answer
+        if isinstance(answer, Response):
+            call._response = answer
+        call.usage = rendered.usage
+        call.waited = rendered.waited
+
+    # --- choosing the turn ---
+
+    def _take(self, call: Call, exchange: Exchange) -> Generator[Awaitable[Any], Any, Taken]:
+        key = exchange.asked.digest
+        failed = self._failed.get(key)
+        retried = failed is not None and _is_retry(exchange.request, failed)
+        if failed is not None and retried:
+            call.attempt = failed.attempt + 1
+        header = _retry_count(exchange.request)
+        if header is not None:
+            call.attempt = header + 1
+        taken = yield from self._chosen(call, failed if retried else None)
+        if isinstance(taken.turn, (Error, Broken)):
+            self._failed[key] = _Failed(taken.turn, taken.pace, taken.more, call.attempt, here())
+        elif failed is not None:
+            self._failed.pop(key, None)
+        return taken
+
+    def _chosen(self, call: Call, failed: _Failed | None) -> Generator[Awaitable[Any], Any, Taken]:
+        if failed is not None and not failed.more():
+            return Taken(failed.turn, failed.pace, failed.more)
+        with self._script.lock:
+            taken = self._script.from_queue(call)
+        if taken is not None:
+            decided = yield from _decided(taken, call)
+            if decided is not None:
+                return decided
+        misfits: list[str] = []
+        decided = yield from self._from_rules(call, misfits)
+        if decided is not None:
+            return decided
+        return self._exhausted(call, misfits)
+
+    def _from_rules(self, call: Call, misfits: list[str]) -> Generator[Awaitable[Any], Any, Taken | None]:
+        if not self._script.rules and self._script.default is None:
+            return None
+        try:
+            for taken in self._script.from_rules(call, misfits):
+                decided = yield from _decided(taken, call)
+                if decided is not None:
+                    return decided
+        except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except Exception as error:  # a predicate failed
+            raise FunctionTurnError(error) from error
+        return None
+
+    def _exhausted(self, call: Call, misfits: list[str]) -> Taken:
+        failure = UnscriptedCallError(self._unscripted(call, misfits))
+        if self._options.on_exhausted == "raise":
+            raise failure
+        if self._options.on_exhausted == "stop":
+            return Taken(STOPPED, Pace(), lambda: False)
+        self._failures.append(failure)
+        return Taken(Error("bad_request", str(failure)), Pace(), lambda: False)
+
+    def _unscripted(self, call: Call, misfits: list[str]) -> str:
+        written = self._script.written
+        said = f" The last user text was {call.last_user_text[:120]!r}." if call.last_user_text else ""
+        came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
+        there = (
+            "The script had no turns."
+            if not written
+            else f"The script had {len(written)} turn{'s' if len(written) > 1 else ''}, all used: "
+            + ", ".join(map(_shown, written[-5:]))
+            + "."
+        )
+        if misfits:
+            there += "\nThe rules didn't fit: " + "; ".join(misfits[:5]) + "."
+        write = (
+            'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
+        )
+        return sentence(came, there, write)
+
+    # --- strictness ---
+
+    def _unknown(self, request: Request, route: Route) -> Generator[Awaitable[Any], Any, Response | Fault]:
+        provider = route.provider
+        endpoint = Endpoint(operation="unknown", path="", dialect=provider.dialect)
+        exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
+        try:
+            taken = yield from self._from_rules(call, [])
+            if taken is not None:
+                turn = taken.turn
+                assert not isinstance(turn, Function)
+                call.reply = turn
+                if isinstance(turn, (Reply, Verbatim)):
+                    raise UnknownEndpointError(
+                        sentence(
+                            f"A rule answers {request.method} {_path(request)} with {turn!r}.",
+                            "The path is unknown, so nobody can say how an answer looks there.",
+                            "Write Raw(…), Error(…) or an exception.",
+                        )
+                    )
+                rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+                self._journal(call, rendered)
+                return rendered.answer
+            raise UnknownEndpointError(self._unknown_text(request, provider))
+        except FakeLLMFailure as failure:
+            return self._failure(failure, exchange, endpoint, call)
+
+    @staticmethod
+    def _unknown_text(request: Request, provider: Provider) -> str:
+        paths = paths_of(provider)
+        return sentence(
+            f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name}), an unknown path.",
+            "The paths that are answered there: " + ", ".join(paths) + "."
+            if paths
+            else f"No path of {provider.name} is answered yet.",
+            'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.',
+        )
+
+    def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
+        """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
+        self._failures.append(failure.original if isinstance(failure, FunctionTurnError) else failure)
+        if self._at_home():
+            raise failure
+        response = render_error(
+            Error("bad_request", str(failure), headers={"x-should-retry": "false"}), exchange, endpoint
+        )
+        call._response = response
+        return response
+
+    def _at_home(self) -> bool:
+        """Whether the running thread and task are those that entered the block."""
+        return self._home is not None and self._home == here()
+
+    def _verdict(self, leaving: BaseException | None) -> BaseException | None:
+        """What the end of the block raises in place of what is leaving it, `None` to leave it so."""
+        if isinstance(leaving, FunctionTurnError):
+            return leaving.original
+        if leaving is not None and not isinstance(leaving, (Exception, BaseExceptionGroup)):
+            return None
+        if isinstance(leaving, BaseExceptionGroup):
+            first = _only_ours(leaving)
+            if first is not None:
+                return first.original if isinstance(first, FunctionTurnError) else first
+            if not isinstance(leaving, Exception) and leaving.subgroup((KeyboardInterrupt, SystemExit)) is not None:
+                return None
+        if not self._options.strict:
+            return None
+        if self._failures:
+            first_failure = self._failures[0]
+            return None if first_failure is leaving else first_failure
+        if leaving is None and self.remaining:
+            return UnusedReplyError(self._unused_text())
+        return None
+
+    def _unused_text(self) -> str:
+        unused = list(self._script.unused())
+        chats = len(self._calls.chat)
+        came = (
+            f"The block ended and {len(unused)} turn{'s were' if len(unused) > 1 else ' was'} not asked for: "
+            + "; ".join(f"{where} {_shown(turn)}" for where, turn in unused[:5])
+            + ("; …" if len(unused) > 5 else "")
+            + "."
+        )
+        there = (
+            f"{chats} call{'s' if chats != 1 else ''} came."
+            if chats
+            else "No call came: is the code under test using another host, or another process?"
+        )
+        write = "Leave out what isn't needed, or write intercept(…, strict=False)."
+        written = self._script.written
+        at = len(written) - len(self._script.queue)
+        if 0 < at < len(written) and _single_call(written[at - 1]) and _single_call(written[at]):
+            write = f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{_shown(written[at - 1])}, {_shown(written[at])}]."
+        return sentence(came, there, write)
+
+
+class When:
+    """A rule that still needs its turns: `fake.when(…).reply(…)`."""
+
+    __slots__ = ("_fake", "_rule")
+
+    def __init__(self, fake: FakeLLM, rule: Rule) -> None:
+        self._fake = fake
+        self._rule = rule
+
+    def reply(
+        self,
+        *turns: Any,
+        model: str | None = None,
+        usage: Usage | None = None,
+        delay: float | None = None,
+        interval: float | None = None,
+        chunk_size: int | None = None,
+        framing: Any = None,
+    ) -> FakeLLM:
+        """Answer the calls that fit: one turn for ever, several as a queue of the rule's own.
+
+        Args:
+            turns: Turns; a list among them is one turn of several parts.
+            model: Options of a reply for all of them; a turn's own win.
+            usage: See `model`.
+            delay: See `model`.
+            interval: See `model`.
+            chunk_size: See `model`.
+            framing: See `model`.
+
+        Raises:
+            ScriptError: No turn, or something that can't be one.
+        """
+        if not turns:
+            raise ScriptError(sentence(f"{self._rule!r}.reply() got no turn.", "", 'Write .reply("text").'))
+        pace = Pace(model=model, usage=usage, delay=delay, interval=interval, chunk_size=chunk_size, framing=framing)
+        pace.check("reply()")
+        self._rule.turns = tuple(as_turn(turn, "reply()") for turn in turns)
+        self._rule.pace = pace
+        with self._fake._script.lock:
+            self._fake._script.rules.append(self._rule)
+        return self._fake
+
+    def __repr__(self) -> str:
+        return f"{self._rule!r}"
+
+
+def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken | None]:
+    """The turn itself, or what its function returns for this call; `None` passes on."""
+    turn = taken.turn
+    while isinstance(turn, Function):
+        try:
+            value = turn.function(call)
+            if hasattr(value, "__await__"):
+                value = yield value
+            if value is None:
+                return None
+            turn = as_turn(value, "A function turn")
+        except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled()):
+            raise
+        except (TimeoutError, ConnectionError) as error:
+            turn = Broken(error)
+        except BaseException as error:
+            raise FunctionTurnError(error) from error
+    return taken if turn is taken.turn else replace(taken, turn=turn)
+
+
+def _cancelled() -> tuple[type[BaseException], ...]:
+    """The exceptions by which event loops cancel; those of loops that aren't loaded can't be raised."""
+    found = ((sys.modules.get(module), name) for module, name in (("asyncio", "CancelledError"), ("trio", "Cancelled")))
+    return tuple(getattr(module, name) for module, name in found if module is not None)
+
+
+def _run(awaitable: Awaitable[Any]) -> Any:
+    """Await it to its end on a loop of its own, in a thread of its own where a loop is running already."""
+    import asyncio
+
+    async def main() -> Any:
+        return await awaitable
+
+    if _task() is None:
+        return asyncio.run(main())
+    context = contextvars.copy_context()
+    outcome: list[tuple[Any, BaseException | None]] = []
+
+    def work() -> None:
+        try:
+            outcome.append((context.run(asyncio.run, main()), None))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="fake_llm function turn")
+    thread.start()
+    thread.join()
+    value, error = outcome[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def _parsed(request: Request) -> Any:
+    if not request.body:
+        return None
+    try:
+        return _json.loads(request.body)
+    except ValueError:
+        return None
+
+
+def _retry_count(request: Request) -> int | None:
+    text = request.headers.get("x-stainless-retry-count")
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _is_retry(request: Request, failed: _Failed) -> bool:
+    count = _retry_count(request)
+    return count > 0 if count is not None else failed.place == here()
+
+
+def _default(options: Options) -> Turn | None:
+    return None if options.default is None else as_turn(options.default, "default=")
+
+
+def _added(left: Any, right: Any) -> Any:
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return {
+            key: left.get(key, 0) + right.get(key, 0) for key in (*left, *(key for key in right if key not in left))
+        }
+    return left + right
+
+
+def _only_ours(group: BaseExceptionGroup[Any]) -> FakeLLMFailure | None:
+    leaves = list(_leaves(group))
+    if leaves and all(isinstance(leaf, FakeLLMFailure) for leaf in leaves):
+        return leaves[0]  # type: ignore[return-value]
+    return None
+
+
+def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
+
+
+def _single_call(turn: Turn) -> bool:
+    return isinstance(turn, Reply) and len(turn.parts) == 1 and isinstance(turn.parts[0], ToolCall)
+
+
+def _shown(turn: Turn) -> str:
+    if isinstance(turn, Function):
+        return getattr(turn.function, "__qualname__", repr(turn.function))
+    if isinstance(turn, Broken):
+        return repr(turn.error)
+    if isinstance(turn, Verbatim):
+        return turn.path
+    text = (
+        repr(turn.parts[0])
+        if isinstance(turn, Reply) and len(turn.parts) == 1 and turn == Reply(*turn.parts)
+        else repr(turn)
+    )
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def _named(call: Call) -> str:
+    return " ".join(word for word in (call.provider, call.operation, call.model) if word)
+
+
+def _path(request: Request) -> str:
+    return request.path
+
+
+def _thread() -> str:
+    return f"thread {threading.current_thread().name}"

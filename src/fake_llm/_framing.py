@@ -1,0 +1,218 @@
+"""Events to bytes: how a vendor lays out what its dialect says.
+
+A `Whole` writes one JSON body, a `Wire` a stream of events. Both are data about a vendor; the
+options of `Framing` bend them for one turn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from fake_llm import _json
+from fake_llm._model import Event
+from fake_llm._turns import Framing
+
+__all__ = ["JsonArray", "Ndjson", "Sse", "Whole", "Wire", "cut"]
+
+PLAIN: Final = Framing()
+BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """How a vendor lays out one JSON body.
+
+    Attributes:
+        dumps: The style: compact, pretty, …
+        end: What follows the last brace.
+        content_type: The header.
+    """
+
+    dumps: Callable[[Any], bytes] = _json.compact
+    end: bytes = b""
+    content_type: str = "application/json"
+
+    def encode(self, document: Any, framing: Framing = PLAIN) -> bytes:
+        """The body."""
+        body = self.dumps(document) + self.end
+        if framing.ascii:
+            body = _escaped(body)
+        return BOM + body if framing.bom else body
+
+
+class Wire(Protocol):
+    """How a vendor lays out a stream."""
+
+    @property
+    def content_type(self) -> str:
+        """The header."""
+        ...
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        """One piece of bytes for each event; `bytes` and `str` among them go as they are."""
+        ...
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        """The terminator, `b""` for none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sse:
+    """Server-sent events.
+
+    Attributes:
+        named: Whether each event has an `event:` line: `Event.name`, else the payload's `type`.
+        done: The data of the terminator, `None` for none.
+        newline: The line end.
+        dumps: The style of the JSON.
+        content_type: The header.
+        pad: Payload and its bytes to padded bytes, as the vendor hides the length of its tokens.
+    """
+
+    named: bool = False
+    done: bytes | None = b"[DONE]"
+    newline: str = "\n"
+    dumps: Callable[[Any], bytes] = _json.compact
+    content_type: str = "text/event-stream; charset=utf-8"
+    pad: Callable[[Any, bytes], bytes] | None = None
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        if framing is PLAIN and self.newline == "\n":
+            return self._fast(events)
+        pieces: list[bytes] = []
+        newline = (framing.newline or self.newline).encode()
+        for index, event in enumerate(events):
+            if isinstance(event, (bytes, str)):
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+                continue
+            name, payload = self._named(event)
+            data = self.dumps(payload)
+            if framing.padding and self.pad is not None:
+                data = self.pad(payload, data)
+            pieces.append(self._frame(name, data, index, newline, framing))
+        if framing.bom and pieces:
+            pieces[0] = BOM + pieces[0]
+        return pieces
+
+    def _fast(self, events: Iterable[Any]) -> list[bytes]:
+        pieces: list[bytes] = []
+        dumps, named = self.dumps, self.named
+        for event in events:
+            if isinstance(event, dict):
+                data = dumps(event)
+                name = event.get("type") if named else None
+                pieces.append(
+                    b"event: %b\ndata: %b\n\n" % (str(name).encode(), data) if name else b"data: %b\n\n" % data
+                )
+            elif isinstance(event, Event):
+                pieces.append(
+                    b"event: %b\ndata: %b\n\n" % (event.name.encode(), dumps(event.payload))
+                    if event.name
+                    else b"data: %b\n\n" % dumps(event.payload)
+                )
+            else:
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+        return pieces
+
+    def _named(self, event: Any) -> tuple[str | None, Any]:
+        if isinstance(event, Event):
+            return event.name, event.payload
+        name = event.get("type") if self.named and isinstance(event, dict) else None
+        return (name if isinstance(name, str) else None), event
+
+    def _frame(self, name: str | None, data: bytes, index: int, newline: bytes, framing: Framing) -> bytes:
+        blank = b"" if framing.space is False else b" "
+        lines: list[bytes] = []
+        if framing.comment is not None and index:
+            lines += [b":%b%b" % (blank, framing.comment.encode()), b""]
+        if framing.ids:
+            lines.append(b"id:%b%d" % (blank, index))
+        if name:
+            lines.append(b"event:%b%b" % (blank, name.encode()))
+        if framing.ascii:
+            data = _escaped(data)
+        lines += [b"data:%b%b" % (blank, line) for line in data.split(b"\n")]
+        lines += [b""] * (framing.blank_lines or 1)
+        return newline.join(lines) + newline
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        if self.done is None:
+            return b""
+        if framing is PLAIN and self.newline == "\n":
+            return b"data: %b\n\n" % self.done
+        newline = (framing.newline or self.newline).encode()
+        plain = Framing(space=framing.space, blank_lines=framing.blank_lines)
+        return self._frame(None, self.done, 0, newline, plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Ndjson:
+    """One JSON value a line."""
+
+    dumps: Callable[[Any], bytes] = _json.compact
+    content_type: str = "application/x-ndjson"
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        newline = (framing.newline or "\n").encode() * (framing.blank_lines or 1)
+        pieces: list[bytes] = []
+        for event in events:
+            if isinstance(event, (bytes, str)):
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+                continue
+            data = self.dumps(event.payload if isinstance(event, Event) else event)
+            pieces.append((_escaped(data) if framing.ascii else data) + newline)
+        if framing.bom and pieces:
+            pieces[0] = BOM + pieces[0]
+        return pieces
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonArray:
+    """One JSON array whose items arrive one by one, as Gemini streams without `alt=sse`."""
+
+    dumps: Callable[[Any], bytes] = _json.pretty
+    content_type: str = "application/json; charset=UTF-8"
+    separator: bytes = b"\n,\r\n"
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        pieces: list[bytes] = []
+        for event in events:
+            if isinstance(event, (bytes, str)):
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+                continue
+            data = self.dumps(event.payload if isinstance(event, Event) else event)
+            pieces.append((self.separator if pieces else b"[") + (_escaped(data) if framing.ascii else data))
+        if framing.bom and pieces:
+            pieces[0] = BOM + pieces[0]
+        return pieces
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        return b"\n]"
+
+
+def cut(pieces: list[bytes], framing: Framing) -> list[bytes]:
+    """The pieces compressed and cut as the framing says."""
+    if framing.gzip:
+        packer = zlib.compressobj(wbits=31)
+        packed = [packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH) for piece in pieces]
+        pieces = [*packed, packer.flush()]
+    if framing.split is not None:
+        body, size = b"".join(pieces), framing.split
+        pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    return pieces
+
+
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
+
+
+def _escaped(data: bytes) -> bytes:
+    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], data.decode()).encode()

@@ -1,0 +1,214 @@
+"""Puts the replacements of the stacks and of the socket guard in, and takes them out again.
+
+The first block installs, the last one restores, in whatever order blocks end. What is restored is what was
+there, by identity. Where somebody else replaced an attribute after us, theirs stays; ours, which they hold on to, is
+inert by then, as no handler claims anything, and is recognised if it ever comes back.
+
+Only libraries that are imported are touched. One that is imported inside a block is caught by a
+finder on `sys.meta_path` and patched when its import is done.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fake_llm._guard import Known, Refuse, guards
+from fake_llm._stacks import STACKS, Find, Patch
+
+__all__ = ["install", "uninstall"]
+
+_NOTHING: Mapping[str, Callable[[], None]] = {}
+
+
+def install(find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]] = _NOTHING) -> None:
+    """Enter a block: from the first to the last one every call of every library is asked about.
+
+    Args:
+        find: Gives the handler of a method and URL, if any. That of the first block stays until the last one ends.
+        known: The hosts that the socket guard refuses.
+        refuse: The exception it raises.
+        watch: What to do once a module was first imported inside a block, by its name.
+    """
+    _installed.enter(find, known, refuse, watch)
+
+
+def uninstall() -> None:
+    """Leave a block; the last one restores everything."""
+    _installed.leave()
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """One attribute that was replaced; `own` unless the owner had only inherited it."""
+
+    owner: Any
+    attribute: str
+    original: Any
+    replacement: Any
+    own: bool
+
+    def restore(self) -> None:
+        if vars(self.owner).get(self.attribute) is not self.replacement:
+            return
+        if self.own:
+            setattr(self.owner, self.attribute, self.original)
+        else:
+            delattr(self.owner, self.attribute)
+
+
+class _Installed:
+    """What is replaced at the moment."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._blocks = 0
+        self._targets: Mapping[str, Callable[[Any], list[Patch]]] = {}
+        self._sets: list[_Set] = []
+        self._finder = _Finder(self)
+        self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+    @property
+    def targets(self) -> Mapping[str, Callable[[Any], list[Patch]]]:
+        """What can be patched now, by the name of its module; empty outside of blocks."""
+        return self._targets
+
+    def enter(self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> None:
+        try:
+            for name in self._enter(find, known, refuse, watch):
+                self.patch(name, importlib.import_module(name))  # waits for that thread, which may need the lock
+        except BaseException:
+            self.leave()
+            raise
+
+    def _enter(
+        self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]
+    ) -> list[str]:
+        """Patch what is imported; returns what another thread has begun to import before the finder was there."""
+        with self._lock:
+            self._blocks += 1
+            if self._blocks > 1:
+                return []
+            watched = {name: partial(_watched, then) for name, then in watch.items() if name not in sys.modules}
+            stacks = {name: partial(_patches, name, find) for name in STACKS}
+            self._targets = {**guards(known, refuse), **watched, **stacks}
+            sys.meta_path.insert(0, self._finder)
+            loaded = [(name, sys.modules[name]) for name in self._targets if sys.modules.get(name) is not None]
+            for name, module in loaded:
+                if not _importing(module):
+                    self.patch(name, module)
+            return [name for name, module in loaded if _importing(module)]
+
+    def leave(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                raise RuntimeError("fake_llm: a block was left that wasn't entered")
+            self._blocks -= 1
+            if self._blocks:
+                return
+            self._targets = {}
+            sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self._finder]
+            while self._sets:
+                self._sets.pop().restore()
+
+    def patch(self, name: str, module: Any) -> None:
+        """Replace what this module's target names; what is ours already stays, as under an alias of a module."""
+        with self._lock:
+            target = self._targets.get(name)
+            if target is None:
+                return
+            try:
+                for owner, attribute, make in target(module):
+                    self._replace(owner, attribute, make)
+            except (AttributeError, TypeError) as error:
+                raise RuntimeError(_refused(name, module, error)) from error
+
+    def _replace(self, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
+        original = getattr(owner, attribute)
+        if any(entry.replacement is original for entry in self._sets):
+            return
+        while original in self._ours:  # left over by somebody who put it back after the last block
+            original = self._ours[original]
+        replacement = update_wrapper(make(original), original)
+        own = attribute in vars(owner)
+        setattr(owner, attribute, replacement)
+        self._ours[replacement] = original
+        self._sets.append(_Set(owner, attribute, original, replacement, own))
+
+
+def _watched(then: Callable[[], None], module: Any) -> list[Patch]:
+    then()
+    return []
+
+
+def _patches(name: str, find: Find, module: Any) -> list[Patch]:
+    stack = importlib.import_module(f"fake_llm._stacks.{STACKS[name]}")
+    patches: list[Patch] = stack.patches(module, find)
+    return patches
+
+
+def _importing(module: Any) -> bool:
+    """Whether some thread is still in the middle of importing this module."""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+def _refused(name: str, module: Any, error: Exception) -> str:
+    version = getattr(module, "__version__", "of unknown version")
+    return (
+        f"fake_llm can't intercept {name} {version}: {error}\n"
+        f"Its calls would reach the network. Use a version of {name} that fake_llm supports, or one of fake_llm that supports it."
+    )
+
+
+class _Finder(MetaPathFinder):
+    """Finds nothing itself: notices the import of a library that can be patched."""
+
+    def __init__(self, installed: _Installed) -> None:
+        self._installed = installed
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in self._installed.targets:
+            return None
+        finders = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        others = (finder.find_spec(fullname, path, target) for finder in finders)
+        spec = next((found for found in others if found is not None), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self._installed)
+        return spec
+
+
+class _Loader(Loader):
+    """Loads as the real loader does, then has the module patched."""
+
+    def __init__(self, real: Any, installed: _Installed) -> None:
+        self._real = real
+        self._installed = installed
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self._real.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
+        module.__loader__ = self._real
+        self._real.exec_module(module)
+        self._installed.patch(name, module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+_installed = _Installed()

@@ -1,0 +1,374 @@
+"""`intercept`: a block in which calls to LLM providers are answered from a script.
+
+The same object is a context manager, sync and async, and a decorator. Every entry starts from a fresh
+copy of the script. Blocks are process-wide; the innermost one that claims a host answers for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, TypeVar, overload
+
+from fake_llm import _environment, _install
+from fake_llm._errors import ScriptError, UninterceptedCallError, sentence
+from fake_llm._fake import FakeLLM, here
+from fake_llm._model import Handler
+from fake_llm._stacks import STACKS
+
+__all__ = ["Intercept", "intercept"]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | type)
+
+_lock: Final = threading.RLock()
+_active: tuple[FakeLLM, ...] = ()
+"""The fakes of the open blocks, the innermost last."""
+
+
+def intercept(script: Any = (), /, **options: Any) -> Intercept:
+    """Answer calls to LLM providers from a script, for a block or a function.
+
+    A context manager (`with`, `async with`) that gives a `FakeLLM`, and a decorator for functions,
+    coroutine functions, generators and classes: a function that declares a parameter `fake_llm`, or
+    one annotated `FakeLLM`, gets it there. Each entry starts from a fresh copy of the script.
+
+    Args:
+        script: A list of turns, or a single turn that isn't a function. A `str` is a text answer,
+            `ToolCall(name, arguments)` a tool call, a list inside the list one turn of several parts, a
+            dict, model or dataclass structured output, `Error(429)` the provider's error, an exception a
+            fault, a function of the call decides when it comes.
+        **options: All by keyword:
+
+            - `default`: a turn for every call that neither the script nor a rule answers.
+            - `on_exhausted`: `"raise"`, `"stop"` (a final text) or `"error"` (the vendor's own 400).
+            - `strict` (`True`): turns that are left fail the block, and replies must fit the request.
+            - `model`: the model's name on answers; without it, the request's.
+            - `usage`: a `Usage` for every answer; without it, an estimate.
+            - `delay`, `interval`: seconds before the first byte, and between content chunks.
+            - `chunk_size`: characters in a chunk; without it, a word each.
+            - `framing`: a `Framing` for every answer.
+            - `context_window`, `reserve_completion`: tokens; longer prompts get the vendor's own refusal.
+            - `cost`: a function of a `Usage`, for `call.cost` and `fake.cost`.
+            - `virtual_time` (`False`): scripted delays take no time, and the client's time-outs fire where they would.
+            - `hosts`: further hosts, `{"llm.corp.example:8080/base": "openai"}`.
+            - `env` (`True`): dummy credentials for the block.
+
+    Raises:
+        ScriptError: The script or an option can't be one.
+
+    >>> import httpx
+    >>> with intercept(["Hello!"]) as fake:
+    ...     answer = httpx.post(
+    ...         "https://api.openai.com/v1/chat/completions",
+    ...         json={"model": "gpt-5", "messages": [{"role": "user", "content": "Hi"}]},
+    ...     )
+    >>> answer.json()["choices"][0]["message"]["content"]
+    'Hello!'
+    >>> fake.calls[0].last_user_text
+    'Hi'
+    """
+    return Intercept(FakeLLM(script, **options))
+
+
+class Intercept:
+    """What `intercept` gives: a context manager and a decorator."""
+
+    def __init__(self, template: FakeLLM) -> None:
+        self._template = template
+        self._entered: list[tuple[tuple[int, Any], FakeLLM]] = []
+
+    def __enter__(self) -> FakeLLM:
+        fake = self._template.copy()
+        _enter(fake)
+        with _lock:
+            self._entered.append((here(), fake))
+        return fake
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _leave(self._left(), error)
+
+    async def __aenter__(self) -> FakeLLM:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+    def _left(self) -> FakeLLM:
+        """The block that is being left: the last one that was entered here, else the last one at all."""
+        with _lock:
+            if not self._entered:
+                raise RuntimeError("fake_llm.intercept: a block was left that wasn't entered")
+            place = here()
+            mine = [index for index, (entered, _) in enumerate(self._entered) if entered == place]
+            return self._entered.pop(mine[-1] if mine else -1)[1]
+
+    @overload
+    def __call__(self, decorated: Decorated, /) -> Decorated: ...
+    @overload
+    def __call__(self, decorated: Any, /) -> Any: ...
+    def __call__(self, decorated: Any, /) -> Any:
+        """Decorate a function or a class: each call, each `test*` method, is a block of its own."""
+        if isinstance(decorated, type):
+            return _decorate_class(self, decorated)
+        if isinstance(decorated, (staticmethod, classmethod)):
+            return type(decorated)(self(decorated.__func__))
+        if not callable(decorated):
+            raise ScriptError(
+                sentence(
+                    f"intercept(…) decorates {decorated!r}.",
+                    "It decorates functions and classes.",
+                    "Write @intercept([…]) above def or class.",
+                )
+            )
+        return _decorate(self, decorated)
+
+    def __repr__(self) -> str:
+        return f"<fake_llm.intercept: {self._template.remaining} turns>"
+
+
+# --- the open blocks ----------------------------------------------------------------------------
+
+
+def _find(method: str, url: str) -> Handler | None:
+    for fake in reversed(_active):
+        if fake.claims(method, url):
+            return fake
+    return None
+
+
+def _known(host: str) -> bool:
+    return any(fake._routes.known(host) for fake in _active)
+
+
+def _refuse(host: str, port: int | None, way: str) -> BaseException:
+    """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
+    fake = next((fake for fake in reversed(_active) if fake._routes.known(host)), _active[-1] if _active else None)
+    place = host if port is None else f"{host}:{port}"
+    failure = UninterceptedCallError(
+        sentence(
+            f"{place} was reached by {way} in thread {threading.current_thread().name}.",
+            "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
+            + ", ".join(STACKS)
+            + ".",
+            "Let the code use one of them, or call it outside of the block.",
+        )
+    )
+    if fake is None:
+        return failure
+    fake._failures.append(failure)
+    return failure if fake._at_home() else OSError(str(failure))
+
+
+def _enter(fake: FakeLLM) -> None:
+    global _active  # noqa: PLW0603 - blocks are process-wide
+    if fake._options.env:
+        _environment.enter()
+        for place, provider in _environment.declared_hosts().items():
+            fake._routes.declare(place, provider)
+    try:
+        _install.install(_find, _known, _refuse, _WATCHES)
+    except BaseException:
+        if fake._options.env:
+            _environment.leave()
+        raise
+    fake._home = here()
+    with _lock:
+        _active = (*_active, fake)
+
+
+def _close(fake: FakeLLM) -> None:
+    global _active  # noqa: PLW0603
+    with _lock:
+        _active = tuple(other for other in _active if other is not fake)
+    _install.uninstall()
+    if fake._options.env:
+        _environment.leave()
+    fake._home = None
+
+
+def _leave(fake: FakeLLM, error: BaseException | None) -> None:
+    _close(fake)
+    verdict = fake._verdict(error)
+    if verdict is not None:
+        raise verdict
+
+
+_WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}
+
+
+# --- the decorator ------------------------------------------------------------------------------
+
+
+def _parameter(function: Callable[..., Any]) -> str | None:
+    """The parameter that wants the `FakeLLM`: the one named `fake_llm`, or annotated so."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    if "fake_llm" in parameters:
+        return "fake_llm"
+    wanted = (FakeLLM, "FakeLLM", "fake_llm.FakeLLM")
+    return next((name for name, parameter in parameters.items() if parameter.annotation in wanted), None)
+
+
+def _hide(wrapper: Callable[..., Any], function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
+    """Take the parameter out of the signature, so that nobody takes it for a fixture."""
+    if name is not None:
+        signature = inspect.signature(function)
+        wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[parameter for key, parameter in signature.parameters.items() if key != name]
+        )
+    return wrapper
+
+
+def _decorate(block: Intercept, function: Callable[..., Any]) -> Any:
+    name = _parameter(function)
+
+    def given(fake: FakeLLM, kwargs: dict[str, Any]) -> dict[str, Any]:
+        return kwargs if name is None else {**kwargs, name: fake}
+
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def async_generator(*args: Any, **kwargs: Any) -> Any:
+            with _block(block) as fake:
+                generator = function(*args, **given(fake, kwargs))
+                try:
+                    value = await anext(generator)
+                    while True:
+                        try:
+                            sent = yield value
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:  # noqa: BLE001 - the decorated generator's to handle
+                            value = await generator.athrow(error)
+                        else:
+                            value = await generator.asend(sent)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    await generator.aclose()
+
+        return _hide(async_generator, function, name)
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with _block(block) as fake:
+                return await function(*args, **given(fake, kwargs))
+
+        return _hide(coroutine, function, name)
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            with _block(block) as fake:
+                return (yield from function(*args, **given(fake, kwargs)))
+
+        return _hide(generator, function, name)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with _block(block) as fake:
+            return function(*args, **given(fake, kwargs))
+
+    return _hide(wrapper, function, name)
+
+
+@contextmanager
+def _block(block: Intercept) -> Iterator[FakeLLM]:
+    """A block of its own for one call of a decorated function."""
+    fake = block._template.copy()
+    _enter(fake)
+    try:
+        yield fake
+    except BaseException as error:
+        _leave(fake, error)
+        raise
+    else:
+        _leave(fake, None)
+
+
+def _decorate_class(block: Intercept, decorated: type) -> type:
+    case = any(base.__name__ == "TestCase" and base.__module__ == "unittest.case" for base in decorated.__mro__)
+    for name in dir(decorated):
+        if not name.startswith("test"):
+            continue
+        function = inspect.getattr_static(decorated, name)
+        if inspect.isfunction(function):
+            setattr(decorated, name, _case_method(function) if case else block(function))
+    if case:
+        decorated.setUp = _case_setup(block, decorated.setUp)  # type: ignore[attr-defined]
+    return decorated
+
+
+_CASE: Final = "_fake_llm_block"
+
+
+def _case_setup(block: Intercept, original: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A `setUp` that enters the block first; it is left by `addCleanup`, after `tearDown`."""
+
+    @functools.wraps(original)
+    def setUp(case: Any) -> None:
+        fake = block._template.copy()
+        _enter(fake)
+        setattr(case, _CASE, fake)
+        case.addCleanup(_case_cleanup, case, fake)
+        original(case)
+
+    return setUp
+
+
+def _case_cleanup(case: Any, fake: FakeLLM) -> None:
+    if getattr(case, _CASE, None) is fake:  # the test method has judged already when it took the block away
+        _leave(fake, None)
+    else:
+        _close(fake)
+
+
+def _case_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test method of a `TestCase`: its thread and task are the block's, its failures its own."""
+    name = _parameter(function)
+
+    def given(case: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        fake = getattr(case, _CASE)
+        fake._home = here()
+        return kwargs if name is None else {**kwargs, name: fake}
+
+    def judge(case: Any, error: BaseException) -> None:
+        fake = getattr(case, _CASE)
+        setattr(case, _CASE, None)
+        verdict = fake._verdict(error)
+        if verdict is not None:
+            raise verdict
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def coroutine(case: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(case, *args, **given(case, kwargs))
+            except BaseException as error:
+                judge(case, error)
+                raise
+
+        return _hide(coroutine, function, name)
+
+    @functools.wraps(function)
+    def method(case: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(case, *args, **given(case, kwargs))
+        except BaseException as error:
+            judge(case, error)
+            raise
+
+    return _hide(method, function, name)

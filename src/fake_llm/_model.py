@@ -1,0 +1,370 @@
+"""What travels between a stack and the core, and the vendor-neutral view of a request.
+
+A stack turns its library's request into a `Request` and plays back a `Response` or a `Fault`. It
+knows nothing of vendors, scripts or strictness; the core knows nothing of HTTP libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+from urllib.parse import parse_qs, unquote, urlsplit
+
+__all__ = [
+    "Event",
+    "Fault",
+    "Handler",
+    "Headers",
+    "Message",
+    "Pause",
+    "Request",
+    "Response",
+    "Step",
+    "Timeouts",
+    "ToolChoice",
+    "ToolResult",
+    "ToolSpec",
+    "Usage",
+    "View",
+]
+
+SECRET_HEADERS = frozenset(
+    {
+        "authorization",
+        "x-api-key",
+        "api-key",
+        "x-goog-api-key",
+        "cookie",
+        "set-cookie",
+        "proxy-authorization",
+        "x-amz-security-token",
+    }
+)
+SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token", "token", "sig", "signature"})
+
+
+class Headers(Mapping[str, str]):
+    """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
+
+    __slots__ = ("_items", "_lower")
+
+    def __init__(self, items: Sequence[tuple[str, str]] = ()) -> None:
+        self._items = tuple(items)
+        self._lower: dict[str, str] | None = None
+
+    def _map(self) -> dict[str, str]:
+        if self._lower is None:
+            lower: dict[str, str] = {}
+            for name, value in self._items:
+                key = name.lower()
+                lower[key] = f"{lower[key]}, {value}" if key in lower else value
+            self._lower = lower
+        return self._lower
+
+    def __getitem__(self, name: str) -> str:
+        return self._map()[name.lower()]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._map()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._map())
+
+    def __len__(self) -> int:
+        return len(self._map())
+
+    def multi_items(self) -> tuple[tuple[str, str], ...]:
+        """Every name and value in the order they travelled."""
+        return self._items
+
+    def __repr__(self) -> str:
+        shown = {name: "***" if name.lower() in SECRET_HEADERS else value for name, value in self._items}
+        return f"Headers({shown!r})"
+
+
+def masked_url(url: str) -> str:
+    """The URL with the values of key-like query parameters and user info replaced by `***`."""
+    if "?" not in url and "@" not in url:
+        return url
+    parts = urlsplit(url)
+    netloc = parts.netloc
+    if "@" in netloc:
+        netloc = "***@" + netloc.rpartition("@")[2]
+    query = "&".join(
+        f"{name}{equals}{'***' if equals and name.lower() in SECRET_QUERY else value}"
+        for name, equals, value in (pair.partition("=") for pair in parts.query.split("&"))
+    )
+    return parts._replace(netloc=netloc, query=query).geturl()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """The client's own time-outs in seconds; `None` where it has none."""
+
+    connect: float | None = None
+    read: float | None = None
+    write: float | None = None
+    pool: float | None = None
+
+
+NO_TIMEOUTS = Timeouts()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request as its library sends it: `url` absolute, `body` whole."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
+    library: str
+    timeouts: Timeouts = NO_TIMEOUTS
+
+    @property
+    def host(self) -> str:
+        """Host and port as in the URL, lower case."""
+        return urlsplit(self.url).netloc.rpartition("@")[2].lower()
+
+    @property
+    def path(self) -> str:
+        """The path, percent-encoded as it travelled."""
+        return urlsplit(self.url).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The last value of each query parameter."""
+        return {name: values[-1] for name, values in parse_qs(urlsplit(self.url).query, keep_blank_values=True).items()}
+
+    def path_part(self, index: int) -> str:
+        """One unquoted part of the path, as `request.path_part(-1)`."""
+        return unquote(self.path.split("/")[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait `seconds` before the next step of a body."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The exchange fails below HTTP, in place of an answer or in the middle of a body.
+
+    Attributes:
+        kind: `read_timeout`, `connect_timeout`, `write_timeout`, `pool_timeout`, `connect` (nobody
+            there), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
+        message: The text of the library's own exception.
+        error: The exception to raise as it is, for the kind `raise`.
+        delay: Seconds to wait first.
+    """
+
+    kind: Literal["read_timeout", "connect_timeout", "write_timeout", "pool_timeout", "connect", "disconnect", "raise"]
+    message: str = ""
+    error: BaseException | None = None
+    delay: float = 0.0
+
+
+Step: TypeAlias = "bytes | Pause | Fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP answer.
+
+    Attributes:
+        status: The status code.
+        headers: Names and values in the order they are sent; no `content-length`, no
+            `transfer-encoding`: these follow from the body.
+        body: The whole body, when it isn't streamed.
+        steps: The body in steps, when it is streamed or breaks off: each `bytes` reaches the client as
+            one read, a `Pause` is waited out, a `Fault` ends it.
+        delay: Seconds to wait before the status line.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    steps: tuple[Step, ...] | None = None
+    delay: float = 0.0
+
+
+class Handler(Protocol):
+    """What a stack asks.
+
+    `claims` decides by method and URL alone, before a body is read. A claimed request is always
+    answered, or the answer is raised as a `BaseException`.
+    """
+
+    def claims(self, method: str, url: str) -> bool:
+        """Whether this request is answered here; anything else goes to the original."""
+        ...
+
+    def answer(self, request: Request) -> Response | Fault:
+        """The answer for a client that blocks."""
+        ...
+
+    async def answer_async(self, request: Request) -> Response | Fault:
+        """The answer for a client on an event loop."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a stream before framing.
+
+    Attributes:
+        name: The event's name where it isn't in the payload, else `None`.
+        payload: A JSON value.
+    """
+
+    name: str | None
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one exchange.
+
+    Attributes:
+        input_tokens: All tokens of the request, cached ones included.
+        output_tokens: All tokens of the answer, reasoning included.
+        cached_tokens: Those of the input that were read from a cache.
+        cache_write_tokens: Those of the input that were written to a cache.
+        reasoning_tokens: Those of the output that were reasoning.
+        total_tokens: Input plus output unless given.
+        details: Vendor fields merged into the vendor's own usage object as they are.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def total(self) -> int:
+        """`total_tokens`, or input plus output."""
+        return self.input_tokens + self.output_tokens if self.total_tokens is None else self.total_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.total + other.total if (self.total_tokens, other.total_tokens) != (None, None) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SentToolCall:
+    """A tool call as it stands in a request's history.
+
+    Attributes:
+        name: The tool's name.
+        arguments: Parsed when they are JSON, else the text as sent.
+        id: The call's id, `None` where the vendor has none.
+    """
+
+    name: str
+    arguments: Any
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A tool's result as it was fed back.
+
+    Attributes:
+        id: The id of the call it answers, `None` where the vendor has none.
+        name: The tool's name, found by the id where the vendor sends only that; `""` when unknown.
+        text: The text; media as `[image]` and the like, JSON objects as their JSON.
+        is_error: Whether it was marked as an error.
+    """
+
+    id: str | None
+    name: str
+    text: str
+    is_error: bool = False
+
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request, the same for every vendor.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        text: All text, parts joined by a line end; media as `[image]`, `[video]`, `[audio]`, `[file]`.
+        tool_calls: Calls the assistant made.
+        tool_results: The one result of a `tool` message.
+        thinking: Reasoning text that was sent back.
+    """
+
+    role: Role
+    text: str
+    tool_calls: tuple[SentToolCall, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
+    thinking: str = ""
+    plain: str | None = field(default=None, repr=False, compare=False)
+    """The text without placeholders; `None` when it equals `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A function tool that a request offers: its JSON schema (`{}` when there is none) and whether it is strict."""
+
+    name: str
+    schema: Mapping[str, Any]
+    description: str = ""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """How the request wants tools used: `auto`, `none`, `any` (at least one) or `tool` (the one named).
+
+    Attributes:
+        allowed: Where a choice allows only some of the tools, their names.
+    """
+
+    mode: Literal["auto", "none", "any", "tool"] = "auto"
+    name: str | None = None
+    allowed: frozenset[str] | None = None
+
+
+AUTO = ToolChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A request as every vendor could have said it.
+
+    Attributes:
+        messages: All messages in order, system ones included where the vendor has them in the list.
+        system: The system text, wherever the vendor puts it; several joined by a line end.
+        tools: The function tools by name, in order.
+        tool_choice: How they are to be used.
+        schema: The JSON schema of the structured output that was asked for, `{}` for a bare JSON
+            mode, `None` for neither.
+        params: The other settings: `max_tokens`, `temperature`, `top_p`, `top_k`, `stop` (a list),
+            `seed`, `n` under these names, the rest under the vendor's.
+        whole: Whether the request is the whole truth: `False` with `previous_response_id`, stored
+            prompts, cached contents.
+    """
+
+    messages: tuple[Message, ...] = ()
+    system: str = ""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
+    tool_choice: ToolChoice = AUTO
+    schema: Mapping[str, Any] | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    whole: bool = True

@@ -1,0 +1,126 @@
+"""The options of a block, the same for every way to open one."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fake_llm._errors import ScriptError, sentence
+from fake_llm._model import Usage
+from fake_llm._turns import Framing, check_chunk_size, check_number, check_type
+
+__all__ = ["Options", "Pace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What a block, a rule or a turn says about a reply; the nearest one that says something wins."""
+
+    model: str | None = None
+    usage: Usage | None = None
+    delay: float | None = None
+    interval: float | None = None
+    chunk_size: int | None = None
+    framing: Framing | None = None
+
+    def check(self, where: str) -> None:
+        """Refuse values that can't be."""
+        check_type(self.model, (str,), where, "model", "a name as a str")
+        check_type(self.usage, (Usage,), where, "usage", "Usage(input_tokens, output_tokens)")
+        check_number(self.delay, where, "delay")
+        check_number(self.interval, where, "interval")
+        check_chunk_size(self.chunk_size, where)
+        check_type(self.framing, (Framing,), where, "framing", "Framing(…)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of a block; see `fake_llm.intercept`."""
+
+    default: Any = None
+    on_exhausted: str = "raise"
+    strict: bool = True
+    model: str | None = None
+    usage: Usage | None = None
+    delay: float | None = None
+    interval: float | None = None
+    chunk_size: int | None = None
+    framing: Framing | None = None
+    context_window: int | None = None
+    reserve_completion: int = 0
+    cost: Callable[[Usage], Any] | None = None
+    virtual_time: bool = False
+    hosts: Mapping[str, str] = field(default_factory=dict[str, str])
+    env: bool = True
+
+    @property
+    def pace(self) -> Pace:
+        """What the block says about every reply."""
+        return Pace(
+            model=self.model,
+            usage=self.usage,
+            delay=self.delay,
+            interval=self.interval,
+            chunk_size=self.chunk_size,
+            framing=self.framing,
+        )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], base: Options | None = None) -> Options:
+        """The options given, over `base`; `ScriptError` for names and values that can't be."""
+        names = [item.name for item in dataclasses.fields(cls)]
+        for name in given:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                raise ScriptError(
+                    sentence(
+                        f"There is no option {name}={given[name]!r}.",
+                        "The options are " + ", ".join(sorted(names)) + ".",
+                        f"Write {near[0]}=." if near else "Leave it out.",
+                    )
+                )
+        options = dataclasses.replace(base, **given) if base is not None else cls(**given)
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        where = "intercept"
+        self.pace.check(where)
+        if self.on_exhausted not in ("raise", "stop", "error"):
+            raise ScriptError(
+                sentence(
+                    f"{where} got on_exhausted={self.on_exhausted!r}.",
+                    "",
+                    'Write on_exhausted="raise", "stop" or "error".',
+                )
+            )
+        for name in ("strict", "virtual_time", "env"):
+            if not isinstance(getattr(self, name), bool):
+                raise ScriptError(
+                    sentence(f"{where} got {name}={getattr(self, name)!r}.", "", f"Write {name}=True or {name}=False.")
+                )
+        for name in ("context_window", "reserve_completion"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise ScriptError(
+                    sentence(f"{where} got {name}={value!r}.", f"{name} is in tokens.", f"Write {name}=8192.")
+                )
+        if self.cost is not None and not callable(self.cost):
+            raise ScriptError(
+                sentence(
+                    f"{where} got cost={self.cost!r}.",
+                    "",
+                    "Write cost=function, of a Usage, that returns a number or a dict of numbers.",
+                )
+            )
+        if not isinstance(self.hosts, Mapping) or not all(
+            isinstance(key, str) and isinstance(value, str) for key, value in self.hosts.items()
+        ):
+            raise ScriptError(
+                sentence(
+                    f"{where} got hosts={self.hosts!r}.", "", 'Write hosts={"llm.corp.example:8080/base": "openai"}.'
+                )
+            )

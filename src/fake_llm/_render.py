@@ -1,0 +1,602 @@
+"""A turn to an answer: what is the same for every vendor, done once.
+
+Structured output is placed, parts are checked, usage is estimated, chunks are paced, faults and
+time-outs are laid into the plan. Dialects and framings are asked for the rest.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fake_llm import _json
+from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
+from fake_llm._endpoints import Endpoint
+from fake_llm._errors import FunctionTurnError, ScriptError, ScriptMismatchError, sentence
+from fake_llm._framing import PLAIN, Wire, cut
+from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolSpec, Usage, View
+from fake_llm._options import Options, Pace
+from fake_llm._schema import misfit
+from fake_llm._script import Broken, Verbatim
+from fake_llm._tokens import estimate
+from fake_llm._turns import (
+    Disconnect,
+    Error,
+    Framing,
+    Garbage,
+    Json,
+    Raw,
+    Refusal,
+    Reply,
+    Stall,
+    Structured,
+    Then,
+    ToolCall,
+)
+
+__all__ = ["Rendered", "render", "render_error"]
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An answer, the tokens it says it cost, and the seconds it takes."""
+
+    answer: Response | Fault
+    usage: Usage | None = None
+    waited: float = 0.0
+
+
+def render(
+    turn: Reply | Error | Raw | Verbatim | Broken, exchange: Exchange, endpoint: Endpoint, rule: Pace, options: Options
+) -> Rendered:
+    """The answer that a turn gives to a request.
+
+    Raises:
+        ScriptMismatchError: The turn doesn't fit the request.
+        FunctionTurnError: An `edit=` function failed.
+    """
+    if isinstance(turn, Broken):
+        return _broken(turn, exchange.request.timeouts)
+    pace = _merged(options.pace, rule)
+    if isinstance(turn, Reply):
+        return _reply(turn, exchange, endpoint, _merged(pace, turn), options)
+    if isinstance(turn, Verbatim):
+        return _verbatim(turn, exchange, endpoint, pace, options)
+    response = (
+        render_error(turn, exchange, endpoint) if isinstance(turn, Error) else _raw(turn, exchange, endpoint, pace)
+    )
+    return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
+
+
+def _merged(outer: Pace, inner: Any) -> Pace:
+    return Pace(
+        model=outer.model if inner.model is None else inner.model,
+        usage=outer.usage if inner.usage is None else inner.usage,
+        delay=outer.delay if inner.delay is None else inner.delay,
+        interval=outer.interval if inner.interval is None else inner.interval,
+        chunk_size=outer.chunk_size if inner.chunk_size is None else inner.chunk_size,
+        framing=outer.framing if inner.framing is None else inner.framing,
+    )
+
+
+# --- the parts of a turn ------------------------------------------------------------------------
+
+
+def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
+    _fill(exchange, reply, pace, options)
+    framing = pace.framing or PLAIN
+    if exchange.stream:
+        response = _streamed(reply, exchange, endpoint, pace, framing)
+    else:
+        response = _whole(reply, exchange, endpoint, framing)
+    rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
+    return replace(rendered, usage=exchange.usage)
+
+
+def _fill(exchange: Exchange, reply: Reply, pace: Pace, options: Options) -> None:
+    """Put into the exchange what the dialect writes from."""
+    view = exchange.view
+    strict = options.strict and view.whole
+    exchange.choices = tuple(
+        _choice(one, exchange, view, pace, strict=strict and reply.check and one.check)
+        for one in _answers(reply, exchange, view)
+    )
+    exchange.model = pace.model or exchange.model
+    exchange.usage = pace.usage or estimate(exchange.body, exchange.choices)
+    exchange.id = reply.id
+    exchange.extra = reply.extra
+    exchange.cut = reply.then is not None
+
+
+def _answers(reply: Reply, exchange: Exchange, view: View) -> tuple[Reply, ...]:
+    """One reply for each answer that was asked for: a single one is given `n` times."""
+    given = ((reply,) if reply.parts or not reply.choices else ()) + reply.choices
+    asked = view.params.get("n")
+    count = asked if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0 else 1
+    if len(given) > 1 and not exchange.asked.dialect.choices:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has {len(given)} choices.",
+                f"{exchange.asked.dialect.label} gives one answer to a request.",
+                "Leave choices= out.",
+            )
+        )
+    if len(given) > 1 and len(given) != count:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has {len(given)} choices.",
+                f"The request asks for {count} (n={count}).",
+                f"Write {count} of them, or let the code ask for n={len(given)}.",
+            )
+        )
+    return given if len(given) == count or not exchange.asked.dialect.choices else given * count
+
+
+def _choice(reply: Reply, exchange: Exchange, view: View, pace: Pace, *, strict: bool) -> Choice:
+    dialect = exchange.asked.dialect
+    parts: list[ReadyPart] = []
+    for part in reply.parts:
+        if isinstance(part, Json):
+            ready: Any = _json.text(part.value)
+        elif isinstance(part, Structured):
+            ready = _placed(part.value, view, strict=strict)
+        else:
+            ready = part
+        kind = str if isinstance(ready, str) else type(ready)
+        if kind not in dialect.carries:
+            raise ScriptMismatchError(
+                sentence(
+                    f"The turn has a part {ready!r}.",
+                    f"{dialect.label} can't carry {kind.__name__}; it carries {', '.join(sorted(each.__name__ for each in dialect.carries))}.",
+                    "Write the turn without it for this vendor.",
+                )
+            )
+        if isinstance(ready, ToolCall) and ready.id is None:
+            ready = ToolCall(
+                ready.name, ready.arguments, dialect.tool_id(exchange.ids), extra=ready.extra, check=ready.check
+            )
+        parts.append(ready)
+    choice = Choice(
+        tuple(parts),
+        reply.finish_reason or _finish(parts),
+        reply.logprobs,
+        reply.chunk_size or pace.chunk_size,
+        reply.chunks,
+    )
+    if strict:
+        _check(choice, view)
+    return choice
+
+
+def _finish(parts: Iterable[ReadyPart]) -> str:
+    kinds = {type(part) for part in parts}
+    return "refusal" if Refusal in kinds else "tool_calls" if ToolCall in kinds else "stop"
+
+
+def _placed(value: Mapping[str, Any], view: View, *, strict: bool) -> str | ToolCall:
+    """Structured output in the way the request asks for it: JSON text, or a call of the tool it is made to call."""
+    choice = view.tool_choice
+    if view.schema is not None or choice.mode in ("auto", "none"):
+        return _json.text(value)
+    if choice.mode == "tool" and choice.name is not None:
+        return ToolCall(choice.name, value)
+    offered = [tool for tool in view.tools.values() if choice.allowed is None or tool.name in choice.allowed]
+    reasons = {tool.name: misfit(dict(value), tool.schema) for tool in offered}
+    accepting = [tool for tool in offered if reasons[tool.name] is None]
+    declaring = [tool for tool in accepting if set(value) <= set(_properties(tool))]
+    best = declaring or accepting
+    if best:
+        return ToolCall(best[0].name, value)
+    if offered and (len(offered) == 1 or not strict):
+        return ToolCall(offered[0].name, value)
+    if not offered:
+        return _json.text(value)
+    raise ScriptMismatchError(
+        sentence(
+            f"The turn is the structured output {dict(value)!r}, and the request demands a tool call.",
+            "No offered tool accepts it: " + "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) + ".",
+            "Write a value that fits one of them, or ToolCall(name, arguments) outright.",
+        )
+    )
+
+
+def _properties(tool: ToolSpec) -> Mapping[str, Any]:
+    properties = tool.schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _check(choice: Choice, view: View) -> None:
+    """Refuse what no real model could answer to this request."""
+    calls = choice.tool_calls
+    for call in calls:
+        if call.check:
+            _check_call(call, view)
+    if view.schema is not None and not calls and choice.finish_reason in ("stop", "stop_sequence") and choice.parts:
+        _check_text(choice.text, view.schema)
+
+
+def _check_call(call: ToolCall, view: View) -> None:
+    tool = view.tools.get(call.name)
+    if tool is None:
+        near = difflib.get_close_matches(call.name, view.tools, 1)
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn calls the tool {call.name!r}.",
+                f"The request offers {', '.join(map(repr, view.tools))}."
+                if view.tools
+                else "The request offers no tools.",
+                f"Write ToolCall({(near or list(view.tools) or [call.name])[0]!r}, …), or ToolCall({call.name!r}, …, check=False) for a model that misbehaves."
+                if view.tools
+                else f"Let the code offer it, or write ToolCall({call.name!r}, …, check=False) for a model that misbehaves.",
+            )
+        )
+    if isinstance(call.arguments, str):
+        return
+    reason = misfit(dict(call.arguments), tool.schema)
+    if reason is not None:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn calls {call.name!r} with {dict(call.arguments)!r}.",
+                f"That doesn't fit the schema in the request: {reason}.",
+                "Write arguments that fit, or check=False for a model that misbehaves.",
+            )
+        )
+
+
+def _check_text(text: str, schema: Mapping[str, Any]) -> None:
+    try:
+        value = _json.loads(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn answers with the text {_clip(text)!r}.",
+                "The request asks for structured output, and that is no JSON.",
+                "Write a dict or Json(…), or Reply(text, check=False) for a model that misbehaves.",
+            )
+        ) from None
+    reason = misfit(value, schema)
+    if reason is not None:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn answers with {_clip(text)}",
+                f"That doesn't fit the schema in the request: {reason}.",
+                "Write a value that fits, or Reply(…, check=False) for a model that misbehaves.",
+            )
+        )
+
+
+def _clip(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# --- bodies -------------------------------------------------------------------------------------
+
+
+def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framing) -> Response:
+    then = reply.then
+    if isinstance(then, Error):
+        return _with_headers(render_error(then, exchange, endpoint), reply.headers)
+    headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
+    if then is None or (isinstance(then, Stall) and then.seconds is not None):
+        document: Any = endpoint.dialect.document(exchange)
+        if endpoint.difference.document is not None:
+            document = endpoint.difference.document(exchange, document)
+        body = (
+            endpoint.whole.encode(document, framing)
+            if reply.edit is None
+            else _edited_whole(reply.edit, document, endpoint, framing)
+        )
+        if then is None and framing.split is None and not framing.gzip:
+            return Response(200, headers, body)
+        pieces: list[Step] = [*cut([body], framing)]
+        return Response(
+            200,
+            headers,
+            steps=(Pause(then.seconds), *pieces)
+            if isinstance(then, Stall) and then.seconds is not None
+            else tuple(pieces),
+        )
+    return Response(200, headers, steps=tuple(_after(then, exchange)))
+
+
+def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
+    items = _edit(edit, [document])
+    return b"".join(
+        item
+        if isinstance(item, bytes)
+        else item.encode()
+        if isinstance(item, str)
+        else endpoint.whole.encode(item, framing)
+        for item in items
+    )
+
+
+def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+    try:
+        edited = edit(events)
+    except Exception as error:
+        raise FunctionTurnError(error) from error
+    if not isinstance(edited, list):
+        wrong = ScriptError(
+            sentence(
+                f"edit= returned {edited!r}.",
+                "It is given the list of wire events and returns the list to send.",
+                "Write return events.",
+            )
+        )
+        raise FunctionTurnError(wrong)
+    return edited
+
+
+def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
+    wire = endpoint.wire_of(exchange.request)
+    assert wire is not None, "a dialect that streams has a wire in its row"
+    content, closing = endpoint.dialect.events(exchange)
+    if endpoint.difference.events is not None:
+        content, closing = endpoint.difference.events(exchange, content, closing)
+    then = reply.then
+    goes_on = then is None or (isinstance(then, Stall) and then.seconds is not None)
+    if isinstance(then, Error):
+        closing = endpoint.dialect.failure_events(exchange, then)
+    elif not goes_on:
+        closing = []
+    events = [*content, *closing]
+    if reply.edit is not None:
+        events = _edit(reply.edit, events)
+    pieces = wire.encode(events, framing)
+    end = wire.end(framing) if goes_on else b""
+    steps = _steps(events, pieces, end, pace.interval or 0.0, then, closing, framing)
+    if not goes_on and not isinstance(then, Error):
+        steps.extend(_after(then, exchange))
+    headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
+    return Response(200, headers, steps=tuple(steps))
+
+
+def _steps(
+    events: list[Any],
+    pieces: list[bytes],
+    end: bytes,
+    interval: float,
+    then: Then | None,
+    closing: list[Any],
+    framing: Framing,
+) -> list[Step]:
+    if end:
+        pieces.append(end)
+    stall = then.seconds if isinstance(then, Stall) else None
+    if not interval and stall is None:
+        return [*(pieces if framing is PLAIN else cut(pieces, framing))]
+    pauses: dict[int, float] = {}
+    started = False
+    for index, event in enumerate(events):
+        payload = event.payload if isinstance(event, Event) else event
+        if isinstance(payload, Delta) and interval:
+            if started:
+                pauses[index] = interval
+            started = True
+    if stall is not None:
+        first = next(
+            (index for index, event in enumerate(events) if any(event is late for late in closing)), len(events)
+        )
+        pauses[first] = pauses.get(first, 0.0) + stall
+    return _paced(pieces, pauses, framing)
+
+
+def _paced(pieces: list[bytes], pauses: Mapping[int, float], framing: Framing) -> list[Step]:
+    if framing.gzip:
+        pieces = cut(pieces, Framing(gzip=True))
+    steps: list[Step] = []
+    run: list[bytes] = []
+    splitting = Framing(split=framing.split)
+    for index, piece in enumerate(pieces):
+        if index in pauses:
+            steps += [*cut(run, splitting), Pause(pauses[index])]
+            run = []
+        run.append(piece)
+    return [
+        *steps,
+        *cut(run, splitting),
+        *(Pause(seconds) for index, seconds in pauses.items() if index >= len(pieces)),
+    ]
+
+
+def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
+    """What happens in place of the closing events, or of a whole body."""
+    if isinstance(then, Disconnect):
+        yield Fault(
+            "disconnect", "peer closed connection without sending complete message body (incomplete chunked read)"
+        )
+    elif isinstance(then, Garbage):
+        yield then.data
+    elif isinstance(then, Stall):
+        read = exchange.request.timeouts.read
+        if read is None:
+            raise ScriptMismatchError(
+                sentence(
+                    "The turn ends in Stall(), which lasts until the client's own read time-out.",
+                    f"This {exchange.request.library} client has none: it would wait for ever.",
+                    "Write Stall(seconds), or give the client a time-out.",
+                )
+            )
+        yield Fault("read_timeout", READ_TIMED_OUT)
+
+
+def _headers(
+    exchange: Exchange, endpoint: Endpoint, content_type: str, more: Mapping[str, str] | None, framing: Framing
+) -> Headers:
+    own = endpoint.difference.headers or endpoint.dialect.headers
+    headers: Headers = (("content-type", content_type), *own(exchange))
+    if framing.gzip:
+        headers = (*headers, ("content-encoding", "gzip"))
+    return _over(headers, more) if more else headers
+
+
+def _over(headers: Headers, more: Mapping[str, str]) -> Headers:
+    names = {name.lower() for name in more}
+    return (*(pair for pair in headers if pair[0].lower() not in names), *more.items())
+
+
+def _with_headers(response: Response, more: Mapping[str, str] | None) -> Response:
+    return replace(response, headers=_over(response.headers, more)) if more else response
+
+
+# --- what isn't a reply -------------------------------------------------------------------------
+
+
+def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Response:
+    """The vendor's own error, with the script's body and headers over it."""
+    response = endpoint.dialect.failure(exchange, error)
+    if error.body is not None:
+        body = error.body
+        response = replace(
+            response,
+            body=body
+            if isinstance(body, bytes)
+            else body.encode()
+            if isinstance(body, str)
+            else endpoint.whole.encode(body),
+        )
+    return _with_headers(response, error.headers)
+
+
+def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
+    dialect = endpoint.dialect
+    if turn.dialect != dialect.name:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn is a {turn.path}.",
+                f"The call is {dialect.label}, whose answers are another class.",
+                'Write a turn that fits every vendor, such as "text", or this vendor\'s own object.',
+            )
+        )
+    try:
+        reply = dialect.parts(turn.document)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ScriptError) as error:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn is a {turn.path}.",
+                f"It can't be read back as an answer: {error}.",
+                "Write Raw({…}) to send it as it is.",
+            )
+        ) from None
+    if exchange.stream:
+        return _reply(reply.replace(check=False), exchange, endpoint, _merged(pace, reply), options)
+    headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
+    response = Response(200, headers, endpoint.whole.encode(turn.document, pace.framing or PLAIN))
+    rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
+    return replace(rendered, usage=reply.usage)
+
+
+def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Response:
+    framing = turn.framing or pace.framing or PLAIN
+    goes_on = turn.then is None or (isinstance(turn.then, Stall) and turn.then.seconds is not None)
+    wire = endpoint.wire_of(exchange.request)
+    if isinstance(turn.body, list):
+        pieces, content_type = _raw_events(turn, wire, endpoint, framing, end=goes_on)
+    elif isinstance(turn.body, dict):
+        pieces, content_type = [endpoint.whole.encode(turn.body, framing)], endpoint.whole.content_type
+    else:
+        pieces = [turn.body if isinstance(turn.body, bytes) else turn.body.encode()]
+        content_type = _content_type(pieces[0])
+    headers: Headers = (("content-type", content_type),)
+    if framing.gzip:
+        headers = (*headers, ("content-encoding", "gzip"))
+    if turn.headers:
+        headers = _over(headers, turn.headers)
+    if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
+        return Response(turn.status, headers, pieces[0])
+    steps: list[Step] = [*cut(pieces, framing)]
+    if isinstance(turn.then, Error):
+        if exchange.stream and wire is not None:
+            steps += wire.encode(endpoint.dialect.failure_events(exchange, turn.then), framing)
+    elif isinstance(turn.then, Stall) and turn.then.seconds is not None:
+        steps.append(Pause(turn.then.seconds))
+    elif turn.then is not None:
+        steps += _after(turn.then, exchange)
+    return Response(turn.status, headers, steps=tuple(steps))
+
+
+def _raw_events(
+    turn: Raw, wire: Wire | None, endpoint: Endpoint, framing: Framing, *, end: bool
+) -> tuple[list[bytes], str]:
+    if wire is None:
+        raise ScriptMismatchError(
+            sentence(
+                "The turn is a Raw with a list of stream events.",
+                f"{endpoint.dialect.label} {endpoint.operation} has no streams.",
+                'Write Raw({…}) or Raw(b"…").',
+            )
+        )
+    pieces = wire.encode(turn.body, framing)
+    last = wire.end(framing) if end else b""
+    return ([*pieces, last] if last else pieces), wire.content_type
+
+
+def _content_type(body: bytes) -> str:
+    start = body.lstrip()[:6]
+    if start[:1] in (b"{", b"["):
+        return "application/json"
+    if start[:1] == b"<":
+        return "text/html; charset=utf-8"
+    return (
+        "text/event-stream; charset=utf-8"
+        if start.startswith((b"data:", b"event:", b":"))
+        else "text/plain; charset=utf-8"
+    )
+
+
+READ_TIMED_OUT: Final = "The read operation timed out"
+_TIMEOUT_KINDS: Final = (("Connect", "connect"), ("Pool", "pool"), ("Write", "write"))
+
+
+def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
+    error = turn.instance()
+    text = str(error)
+    if type(error) is TimeoutError:
+        return Rendered(Fault("read_timeout", text or READ_TIMED_OUT), waited=timeouts.read or 0.0)
+    if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
+        if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
+            return Rendered(Fault("disconnect", text or "Server disconnected without sending a response."))
+        return Rendered(Fault("connect", text or "All connection attempts failed"))
+    waited = 0.0
+    name = type(error).__name__
+    if "Timeout" in name:
+        phase = next((attribute for word, attribute in _TIMEOUT_KINDS if word in name), "read")
+        waited = getattr(timeouts, phase) or 0.0
+    return Rendered(Fault("raise", text, error), waited=waited)
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def _timed(response: Response, delay: float, timeouts: Timeouts, *, virtual: bool) -> Rendered:
+    """The plan with the client's own read time-out laid in; without pauses when time is virtual."""
+    read = timeouts.read
+    if read is not None and delay > read:
+        return Rendered(Fault("read_timeout", READ_TIMED_OUT, delay=0.0 if virtual else read), waited=read)
+    if response.steps is None:
+        return Rendered(response if virtual or not delay else replace(response, delay=delay), waited=delay)
+    waited = delay
+    steps: list[Step] = []
+    paused = False
+    for step in response.steps:
+        if isinstance(step, Pause):
+            paused = True
+            seconds = step.seconds if read is None else min(step.seconds, read)
+            waited += seconds
+            if not virtual:
+                steps.append(Pause(seconds))
+            if seconds < step.seconds:
+                steps.append(Fault("read_timeout", READ_TIMED_OUT))
+                break
+        else:
+            if isinstance(step, Fault) and step.kind == "read_timeout":
+                waited += read or 0.0
+            steps.append(step)
+    if paused:
+        response = replace(response, steps=tuple(steps))
+    return Rendered(response if virtual or not delay else replace(response, delay=delay), waited=waited)

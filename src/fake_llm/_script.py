@@ -1,0 +1,432 @@
+"""What is answered next: coercion to turns, the queue, the rules, the default.
+
+`Script.candidates(call)` gives the turns that may answer a call, in the order in which they are
+asked: queue, rules in order of declaration, default. A function turn that returns `None` passes on
+to the next.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from fake_llm._call import Call, fits
+from fake_llm._endpoints import DIALECTS
+from fake_llm._errors import ScriptError, sentence
+from fake_llm._options import Pace
+from fake_llm._turns import PART_TYPES, Error, Raw, Reply, as_part, as_structured
+
+__all__ = ["Broken", "Function", "Rule", "Script", "Taken", "Turn", "Verbatim", "as_script", "as_turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """An SDK's own response object: itself, its JSON, and the dialect it is an answer of."""
+
+    value: Any
+    document: Mapping[str, Any]
+    dialect: str
+
+    @property
+    def path(self) -> str:
+        """The class for people."""
+        return f"{type(self.value).__module__}.{type(self.value).__qualname__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An exception in place of an answer: an instance or a class."""
+
+    error: BaseException | type[BaseException]
+
+    def instance(self) -> BaseException:
+        """The exception to raise; the same instance each time when an instance was scripted."""
+        if isinstance(self.error, BaseException):
+            return self.error.with_traceback(None)
+        try:
+            return self.error()
+        except TypeError:
+            return self.error("scripted by fake_llm")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A turn that is decided when the request is there."""
+
+    function: Callable[[Call], Any]
+
+
+Turn: TypeAlias = "Reply | Error | Raw | Verbatim | Broken | Function"
+TURN_TYPES: Final = (Reply, Error, Raw, Verbatim, Broken, Function)
+
+_SDK_TYPES: Final = {path: dialect.name for dialect in DIALECTS.values() for path in dialect.sdk_types}
+
+_WRITE_TURN: Final = 'Write "text", ToolCall(…), Reply(…), Error(…), a dict, a model, or a list of parts.'
+
+
+def as_turn(value: Any, where: str = "A script") -> Turn:
+    """The one place where what people write becomes a turn.
+
+    Raises:
+        ScriptError: It can't be one.
+    """
+    if isinstance(value, TURN_TYPES):
+        return value
+    if isinstance(value, PART_TYPES):
+        return Reply(value)
+    verbatim = _as_verbatim(value)
+    if verbatim is not None:
+        return verbatim
+    if isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException)):
+        return Broken(value)
+    if isinstance(value, Mapping):
+        _refuse_vendor_body(value)
+    structured = as_structured(value)
+    if structured is not None:
+        return Reply(structured)
+    if isinstance(value, (list, tuple)):
+        return _as_parts(value, where)
+    if callable(value) and not isinstance(value, type):
+        return _as_function(value)
+    raise ScriptError(sentence(f"{where} got {_described(value)}, which can't be a turn.", "", _hint(value)))
+
+
+def as_script(value: Any) -> tuple[Turn, ...]:
+    """A list of turns, or a single turn that stands for a script of one."""
+    if isinstance(value, TURN_TYPES) and not isinstance(value, Function):
+        return (value,)
+    single = (
+        isinstance(value, (str, bytes, Mapping, BaseException, *PART_TYPES, type))
+        or as_structured(value) is not None
+        or _as_verbatim(value) is not None
+    )
+    if single:
+        return (as_turn(value),)
+    if isinstance(value, Iterable):
+        return tuple(as_turn(item) for item in value)
+    if callable(value):
+        raise ScriptError(
+            sentence(
+                f"A script got the function {getattr(value, '__qualname__', value)!r}.",
+                "A single function doesn't stand for a script: @intercept without parentheses looks the same.",
+                "Write @intercept() to decorate it, intercept(default=function) to answer every call with it, or intercept([function]) for one call.",
+            )
+        )
+    return (as_turn(value),)
+
+
+def _as_parts(value: Sequence[Any], where: str) -> Reply:
+    if not value:
+        raise ScriptError(
+            sentence(
+                f"{where} got an empty list, which can't be a turn.",
+                "A list inside a script is one turn of several parts.",
+                'Write Reply() or "" for an answer without text.',
+            )
+        )
+    for item in value:
+        if isinstance(item, (Reply, Error, Raw, list, tuple)):
+            raise ScriptError(
+                sentence(
+                    f"{where} got a list that holds {item!r}.",
+                    "Only the script is a list of turns; a list inside it, or given to push(), reply() or default=, is one turn of several parts.",
+                    'Write push("a", "b") for two turns, or ["text", ToolCall(…)] for one of two parts; a JSON array is Json([…]).',
+                )
+            )
+    return Reply(*(as_part(item) for item in value))
+
+
+def _as_function(value: Callable[[Call], Any]) -> Function:
+    try:
+        inspect.signature(value).bind(None)
+    except TypeError:
+        raise ScriptError(
+            sentence(
+                f"A script got the function {getattr(value, '__qualname__', repr(value))}{inspect.signature(value)}.",
+                "A function turn is called with the call as its one argument.",
+                "Write def answer(call): …",
+            )
+        ) from None
+    except ValueError:
+        pass
+    return Function(value)
+
+
+def _as_verbatim(value: Any) -> Verbatim | None:
+    for kind in type(value).__mro__:
+        path = f"{kind.__module__}.{kind.__qualname__}"
+        dialect = _SDK_TYPES.get(path)
+        if dialect is not None:
+            dump = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            return Verbatim(value, dump, dialect)
+    return None
+
+
+def _refuse_vendor_body(value: Mapping[Any, Any]) -> None:
+    def has(key: str, inner: str) -> bool:
+        items = value.get(key)
+        return isinstance(items, (list, tuple)) and bool(items) and isinstance(items[0], Mapping) and inner in items[0]
+
+    found = (
+        "choices[0].message"
+        if has("choices", "message")
+        else "candidates[0].content"
+        if has("candidates", "content")
+        else "content and stop_reason"
+        if "content" in value and "stop_reason" in value
+        else None
+    )
+    if found is not None:
+        raise ScriptError(
+            sentence(
+                f"A script got a dict with {found}, which is a vendor's whole body.",
+                "A dict stands for structured output: the model's JSON, not the provider's.",
+                'Write Raw({…}) to send it verbatim, or say what the model answers: "text".',
+            )
+        )
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__module__}.{value.__qualname__}"
+    return f"{value!r} ({type(value).__qualname__})"
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, (bool, int, float)) or value is None:
+        return f"Write Json({value!r}) for JSON, or a str for text."
+    if isinstance(value, (bytes, bytearray)):
+        return 'Write Raw(b"…") for a body, or a str for text.'
+    if isinstance(value, type):
+        return f"Write an instance: {value.__qualname__}(…)."
+    return _WRITE_TURN
+
+
+Pattern: TypeAlias = "str | re.Pattern[str]"
+
+
+@dataclass(slots=True)
+class Rule:
+    """Turns for the calls that fit.
+
+    Attributes:
+        operation: What was asked for; `chat` unless given.
+        turns: One repeats for ever, several are a queue.
+    """
+
+    predicates: tuple[Callable[[Call], Any], ...] = ()
+    input: Pattern | None = None
+    last: Pattern | None = None
+    system: Pattern | None = None
+    tool: str | None = None
+    tool_result: Pattern | None = None
+    model: Pattern | None = None
+    provider: Pattern | None = None
+    operation: Pattern = "chat"
+    stream: bool | None = None
+    turn: int | None = None
+    times: int | None = None
+    turns: tuple[Turn, ...] = ()
+    pace: Pace = field(default_factory=Pace)
+    used: int = 0
+
+    @property
+    def left(self) -> float:
+        """How often it can still answer."""
+        if not self.turns:
+            return 0
+        whole = float("inf") if len(self.turns) == 1 else len(self.turns)
+        return min(whole, float("inf") if self.times is None else self.times) - self.used
+
+    @property
+    def unused(self) -> int:
+        """Finite turns that nobody asked for."""
+        return 0 if self.left == float("inf") else int(self.left)
+
+    def next(self) -> Turn:
+        """Its next turn, which is used by this."""
+        turn = self.turns[min(self.used, len(self.turns) - 1)]
+        self.used += 1
+        return turn
+
+    def misfit(self, call: Call) -> str | None:
+        """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
+        if self.left <= 0:
+            return "its turns are spent"
+        for name, wanted, value in (
+            ("operation", self.operation, call.operation),
+            ("provider", self.provider, call.provider),
+            ("model", self.model, call.model),
+        ):
+            if not fits(wanted, value):
+                return f"{name}={_shown(wanted)} against {value!r}"
+        if self.stream is not None and self.stream is not call.stream:
+            return f"stream={self.stream} against {call.stream}"
+        for name, wanted, text in (
+            ("input", self.input, _input),
+            ("last", self.last, _last),
+            ("system", self.system, _system),
+            ("tool_result", self.tool_result, _results),
+        ):
+            if wanted is not None and not _found(wanted, text(call)):
+                return f"{name}={_shown(wanted)} isn't in {_clip(text(call))!r}"
+        if self.tool is not None and not _speaks_of(self.tool, call):
+            return f"tool={self.tool!r} is neither called nor named"
+        if self.turn is not None:
+            count = sum(1 for message in call.messages if message.role == "assistant")
+            if count != self.turn:
+                return f"turn={self.turn} against {count}"
+        for predicate in self.predicates:
+            if not predicate(call):
+                return f"{getattr(predicate, '__name__', 'the predicate')}(call) was false"
+        return None
+
+    def __repr__(self) -> str:
+        shown = [getattr(predicate, "__name__", repr(predicate)) for predicate in self.predicates]
+        for name in ("input", "last", "system", "tool", "tool_result", "model", "provider", "stream", "turn", "times"):
+            value = getattr(self, name)
+            if value is not None:
+                shown.append(f"{name}={_shown(value)}")
+        if self.operation != "chat":
+            shown.append(f"operation={_shown(self.operation)}")
+        return f"when({', '.join(shown)})"
+
+
+def _shown(pattern: Any) -> str:
+    return f"re.compile({pattern.pattern!r})" if isinstance(pattern, re.Pattern) else repr(pattern)
+
+
+def _found(pattern: Pattern, text: str) -> bool:
+    return pattern in text if isinstance(pattern, str) else pattern.search(text) is not None
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _input(call: Call) -> str:
+    return " ".join(call.user_texts)
+
+
+def _last(call: Call) -> str:
+    texts = call.user_texts
+    return texts[-1] if texts else ""
+
+
+def _system(call: Call) -> str:
+    return call.system
+
+
+def _results(call: Call) -> str:
+    return " ".join(result.text for result in call.tool_results)
+
+
+def _speaks_of(tool: str, call: Call) -> bool:
+    results = [result.name for message in call.messages for result in message.tool_results]
+    if results and results[-1] == tool:
+        return True
+    calls: Sequence[Any] = next(
+        (message.tool_calls for message in reversed(call.messages) if message.role == "assistant"), ()
+    )
+    return any(item.name == tool for item in calls) or any(tool in text for text in call.user_texts)
+
+
+@dataclass(slots=True)
+class Taken:
+    """A turn that was chosen, and where it came from.
+
+    Attributes:
+        turn: The turn.
+        pace: What its rule says about replies.
+        more: Whether its source has further turns.
+    """
+
+    turn: Turn
+    pace: Pace
+    more: Callable[[], bool]
+
+
+class Script:
+    """Queue, rules and default of one fake; safe to ask from several threads."""
+
+    def __init__(self, turns: tuple[Turn, ...] = (), default: Turn | None = None) -> None:
+        self.lock = threading.RLock()
+        self.written = turns
+        """The turns as written, pushed ones included: what a copy starts from."""
+        self.queue: deque[Turn] = deque(turns)
+        self.rules: list[Rule] = []
+        self.default = default
+        self.answered = 0
+
+    def push(self, turns: Sequence[Turn]) -> None:
+        """Append to the queue."""
+        with self.lock:
+            self.queue.extend(turns)
+            self.written = (*self.written, *turns)
+
+    def copy(self) -> Script:
+        """The script as written, with nothing used."""
+        copied = Script(self.written, self.default)
+        copied.rules = [_fresh(rule) for rule in self.rules]
+        return copied
+
+    def clear(self) -> None:
+        """Empty queue, rules and default."""
+        with self.lock:
+            self.written = ()
+            self.queue.clear()
+            self.rules.clear()
+            self.default = None
+
+    @property
+    def remaining(self) -> int:
+        """Finite turns that are left, those of rules included."""
+        return len(self.queue) + sum(rule.unused for rule in self.rules)
+
+    def unused(self) -> Iterator[tuple[str, Turn]]:
+        """The turns nobody asked for, each with where it stands."""
+        place = len(self.written) - len(self.queue)
+        for offset, turn in enumerate(self.queue):
+            yield f"turn {place + offset + 1}", turn
+        for rule in self.rules:
+            for index in range(rule.unused):
+                yield repr(rule), rule.turns[min(rule.used + index, len(rule.turns) - 1)]
+
+    def from_queue(self, call: Call) -> Taken | None:
+        """The next turn of the queue, for a call that may take one."""
+        if call.operation != "chat" or not self.queue:
+            return None
+        return Taken(self.queue.popleft(), _NO_PACE, lambda: bool(self.queue))
+
+    def from_rules(self, call: Call, misfits: list[str]) -> Iterator[Taken]:
+        """A turn of each rule that fits, in order, then the default; why others don't goes into `misfits`."""
+        for rule in tuple(self.rules):
+            with self.lock:
+                reason = rule.misfit(call)
+                turn = rule.next() if reason is None else None
+            misfits.append(f"{rule!r}: {reason or 'it passed the call on'}")
+            if turn is not None:
+                yield Taken(turn, rule.pace, partial(_any_left, rule))
+        if self.default is not None and call.operation == "chat":
+            yield Taken(self.default, _NO_PACE, lambda: True)
+
+
+_NO_PACE: Final = Pace()
+
+
+def _any_left(rule: Rule) -> bool:
+    return rule.left > 0
+
+
+def _fresh(rule: Rule) -> Rule:
+    copied = Rule(**{name: getattr(rule, name) for name in Rule.__slots__})
+    copied.used = 0
+    return copied

@@ -1,0 +1,1 @@
+"""What isn't generation: one function per operation and vendor, `(Store, Exchange) -> document`."""

@@ -1,0 +1,110 @@
+"""One offline estimate of tokens, for usage, token counting and the context window alike."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fake_llm import _json
+from fake_llm._dialect import Choice
+from fake_llm._model import Usage
+from fake_llm._turns import Refusal, Thinking, ToolCall
+
+__all__ = ["estimate", "input_tokens", "output_usage", "tokens"]
+
+_CHARACTERS_A_TOKEN: Final = 4
+_TOKENS_A_MESSAGE: Final = 3
+_IMAGE_TOKENS: Final = 258
+_OPAQUE: Final = frozenset(
+    {
+        "data",
+        "url",
+        "image_url",
+        "file_data",
+        "b64_json",
+        "encrypted_content",
+        "signature",
+        "thoughtSignature",
+        "thought_signature",
+    }
+)
+_CONVERSATION: Final = (
+    "system",
+    "instructions",
+    "messages",
+    "input",
+    "contents",
+    "systemInstruction",
+    "system_instruction",
+    "tools",
+    "functions",
+    "response_format",
+    "prompt",
+)
+
+
+def tokens(text: str) -> int:
+    """Tokens of a text: a token for four ASCII characters, two for three others; 0 for an empty one."""
+    if text.isascii():
+        return -(-len(text) // _CHARACTERS_A_TOKEN)
+    wide = sum(1 for character in text if character > "\x7f")
+    return -(-(len(text) - wide) // _CHARACTERS_A_TOKEN) + -(-wide * 2 // 3)
+
+
+def input_tokens(body: Any) -> int:
+    """Tokens of a request's conversation, tools and schema; media count a flat number each."""
+    if not isinstance(body, dict):
+        return 0
+    total = _TOKENS_A_MESSAGE
+    for key in _CONVERSATION:
+        value = body.get(key)
+        if isinstance(value, str):
+            total += tokens(value)
+        elif key in ("tools", "functions", "response_format"):
+            if value:
+                total += tokens(_json.text(value))
+        elif value:
+            total += _walk(value)
+    return total
+
+
+def _walk(root: Any) -> int:
+    total = 0
+    pending = [root]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            total += tokens(value)
+        elif isinstance(value, list):
+            pending.extend(value)
+            total += _TOKENS_A_MESSAGE * len(value)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if key in _OPAQUE:
+                    total += _IMAGE_TOKENS
+                elif key not in ("role", "type", "id"):
+                    pending.append(item)
+    return total
+
+
+def output_usage(choices: tuple[Choice, ...]) -> tuple[int, int]:
+    """Tokens of the answers: all of them, and those that were reasoning."""
+    output = reasoning = 0
+    for choice in choices:
+        for part in choice.parts:
+            if isinstance(part, str):
+                output += tokens(part)
+            elif isinstance(part, ToolCall):
+                output += tokens(part.name) + tokens(part.json) + _TOKENS_A_MESSAGE
+            elif isinstance(part, Thinking):
+                reasoning += tokens(part.text)
+            elif isinstance(part, Refusal):
+                output += tokens(part.text)
+            else:
+                output += _IMAGE_TOKENS
+    return output + reasoning, reasoning
+
+
+def estimate(body: Any, choices: tuple[Choice, ...]) -> Usage:
+    """The usage of an exchange nobody scripted one for."""
+    output, reasoning = output_usage(choices)
+    return Usage(input_tokens(body), max(output, 1), reasoning_tokens=reasoning)

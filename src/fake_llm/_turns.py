@@ -1,0 +1,729 @@
+"""What the model says: the parts of a turn, a turn's options, errors, faults and verbatim bodies.
+
+Everything here is a frozen value that checks itself when it is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from fake_llm._errors import ScriptError, sentence
+from fake_llm._model import Usage
+
+__all__ = [
+    "Disconnect",
+    "EndOfStream",
+    "Error",
+    "ErrorKind",
+    "Framing",
+    "Garbage",
+    "Image",
+    "Json",
+    "Part",
+    "Raw",
+    "Refusal",
+    "Reply",
+    "Stall",
+    "Then",
+    "Thinking",
+    "ToolCall",
+]
+
+ERROR_NAMES: Mapping[str, int] = {
+    "bad_request": 400,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "request_too_large": 413,
+    "context_length": 400,
+    "content_filter": 400,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "unavailable": 503,
+    "overloaded": 529,
+    "timeout": 504,
+}
+"""The names an `Error` can have, each with the status that is usual; a dialect's own table wins."""
+
+
+class _Value:
+    """A frozen value whose repr shows what differs from the defaults."""
+
+    __slots__ = ()
+    _positional: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default
+            if item.name in self._positional:
+                shown.append(repr(value))
+            elif not (value is default or (type(value) is type(default) and value == default)):
+                shown.append(f"{item.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolCall(_Value):
+    """One call of a tool by the model.
+
+    Args:
+        name: The tool's name.
+        arguments: A dict, or a `str` that is sent as it is and never checked.
+        id: The call's id; without one, a deterministic one in the vendor's form.
+        extra: Merged into the vendor's tool call object.
+        check: `False` for a model that misbehaves: an unknown tool, arguments off its schema.
+
+    Raises:
+        ScriptError: `arguments` can't be written as JSON.
+
+    >>> ToolCall("get_weather", {"city": "Paris"})
+    ToolCall('get_weather', {'city': 'Paris'})
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("name", "arguments")
+
+    name: str
+    arguments: Mapping[str, Any] | str = dataclasses.field(default_factory=dict[str, Any])
+    id: str | None = None
+    extra: Mapping[str, Any] | None = dataclasses.field(default=None, kw_only=True)
+    check: bool = dataclasses.field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ScriptError(
+                sentence(
+                    f"ToolCall got {self.name!r} as its name.", "", 'Write ToolCall("get_weather", {"city": "Paris"}).'
+                )
+            )
+        if isinstance(self.arguments, str):
+            return
+        if not isinstance(self.arguments, Mapping):
+            raise ScriptError(
+                sentence(
+                    f"ToolCall({self.name!r}) got arguments of type {type(self.arguments).__name__}: {self.arguments!r}.",
+                    "Arguments are a dict, or a str that is sent as it is.",
+                    f'Write ToolCall({self.name!r}, {{"name": value}}).',
+                )
+            )
+        check_json(dict(self.arguments), f"the arguments of ToolCall({self.name!r})")
+
+    @property
+    def json(self) -> str:
+        """The arguments as the model writes them: compact JSON, or the `str` as it is."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(dict(self.arguments), ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Thinking(_Value):
+    """Reasoning that the model shows before it answers.
+
+    Args:
+        text: The reasoning, or its summary.
+        signature: The vendor's signature over it; without one, a deterministic one.
+        redacted: The text is hidden: the vendor sends only opaque data in its place.
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("text",)
+
+    text: str
+    signature: str | None = None
+    redacted: bool = False
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "Thinking")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Refusal(_Value):
+    """The model declines, in the way each vendor says so."""
+
+    _positional: ClassVar[tuple[str, ...]] = ("text",)
+
+    text: str
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "Refusal")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Image(_Value):
+    """An image that the model made: bytes, or the URL where it can be fetched."""
+
+    _positional: ClassVar[tuple[str, ...]] = ("data",)
+
+    data: bytes | str
+    media_type: str = "image/png"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, (bytes, str)) or not self.data:
+            raise ScriptError(
+                sentence(
+                    f"Image got {self.data!r}.",
+                    "An image is bytes, or a URL as a str.",
+                    'Write Image(png_bytes) or Image("https://…").',
+                )
+            )
+
+    @property
+    def base64(self) -> str:
+        """The bytes in base64; an error for a URL is the dialect's to raise."""
+        return base64.b64encode(self.data if isinstance(self.data, bytes) else self.data.encode()).decode()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Json(_Value):
+    """A text answer that is JSON, of any JSON value."""
+
+    _positional: ClassVar[tuple[str, ...]] = ("value",)
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        check_json(self.value, "Json")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Structured(_Value):
+    """Structured output, given in the way the request asks for it. Made from dicts, models and dataclasses."""
+
+    _positional: ClassVar[tuple[str, ...]] = ("value",)
+
+    value: Mapping[str, Any]
+
+
+Part: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Json | Structured"
+PART_TYPES = (str, ToolCall, Thinking, Refusal, Image, Json, Structured)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Disconnect(_Value):
+    """The connection breaks after the parts given."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Stall(_Value):
+    """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on."""
+
+    _positional: ClassVar[tuple[str, ...]] = ()
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_number(self.seconds, "Stall", "seconds")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EndOfStream(_Value):
+    """The stream ends cleanly, without the vendor's closing events."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Garbage(_Value):
+    """Bytes that don't belong there, as they are; then the stream ends."""
+
+    _positional: ClassVar[tuple[str, ...]] = ("data",)
+
+    data: bytes
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, bytes):
+            raise ScriptError(sentence(f"Garbage got {self.data!r}.", "", 'Write Garbage(b"…").'))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Framing(_Value):
+    r"""The same events in other bytes; `None` is what the vendor does.
+
+    Args:
+        newline: The line end of SSE and NDJSON: `"\n"`, `"\r\n"` or `"\r"`.
+        space: Whether a blank follows `data:`.
+        ids: Whether each SSE event has an `id:` line.
+        comment: A comment line between SSE events.
+        blank_lines: Blank lines after each event, 1 or more.
+        split: Cut the body into pieces of so many bytes.
+        gzip: Compress the body.
+        bom: Begin with a byte order mark.
+        ascii: Escape everything beyond ASCII.
+        padding: Pad events as the vendor does to hide their length.
+    """
+
+    newline: str | None = None
+    space: bool | None = None
+    ids: bool | None = None
+    comment: str | None = None
+    blank_lines: int | None = None
+    split: int | None = None
+    gzip: bool | None = None
+    bom: bool | None = None
+    ascii: bool | None = None
+    padding: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.newline not in (None, "\n", "\r\n", "\r"):
+            raise ScriptError(
+                sentence(f"Framing got newline={self.newline!r}.", "", 'Write newline="\\n", "\\r\\n" or "\\r".')
+            )
+        if self.comment is not None and ("\n" in self.comment or "\r" in self.comment):
+            raise ScriptError(
+                sentence(
+                    f"Framing got comment={self.comment!r}.", "A comment is one line.", 'Write comment="keep-alive".'
+                )
+            )
+        for name in ("blank_lines", "split"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ScriptError(
+                    sentence(
+                        f"Framing got {name}={value!r}.", f"{name} is a whole number, 1 or more.", f"Write {name}=1."
+                    )
+                )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Error(_Value):
+    """The provider's error, in its own body and headers.
+
+    Args:
+        kind: A status (`429`) or a name (`"overloaded"`).
+        message: The message; without one, the vendor's own.
+        retry_after: Seconds, as the vendor's own header says them.
+        headers: More headers; they win.
+        body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are.
+
+    Raises:
+        ScriptError: An unknown name, a status that isn't an error.
+
+    >>> Error(429, retry_after=2)
+    Error(429, retry_after=2)
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("kind",)
+
+    kind: int | str
+    message: str | None = None
+    retry_after: float | None = dataclasses.field(default=None, kw_only=True)
+    headers: Mapping[str, str] | None = dataclasses.field(default=None, kw_only=True)
+    body: Any = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.kind, str) and self.kind not in ERROR_NAMES:
+            raise ScriptError(
+                sentence(
+                    f"Error got the name {self.kind!r}.",
+                    "The names are " + ", ".join(sorted(ERROR_NAMES)) + ".",
+                    "Write one of them, or a status such as Error(429).",
+                )
+            )
+        if not isinstance(self.kind, str) and (
+            not isinstance(self.kind, int) or isinstance(self.kind, bool) or not 400 <= self.kind <= 599
+        ):
+            raise ScriptError(
+                sentence(
+                    f"Error got {self.kind!r}.",
+                    "An error is a status from 400 to 599, or a name.",
+                    'Write Error(429) or Error("overloaded"); Raw(body, status=…) sends any other.',
+                )
+            )
+        check_number(self.retry_after, "Error", "retry_after")
+        check_headers(self.headers, "Error")
+
+    @property
+    def name(self) -> str:
+        """The name: itself, or the one that fits the status."""
+        return (
+            self.kind
+            if isinstance(self.kind, str)
+            else NAME_OF_STATUS.get(self.kind, "server_error" if self.kind >= 500 else "bad_request")
+        )
+
+
+ErrorKind: TypeAlias = "int | str"
+NAME_OF_STATUS: Mapping[int, str] = {
+    400: "bad_request",
+    401: "authentication",
+    403: "permission",
+    404: "not_found",
+    413: "request_too_large",
+    429: "rate_limit",
+    500: "server_error",
+    503: "unavailable",
+    504: "timeout",
+    529: "overloaded",
+}
+
+Then: TypeAlias = "Disconnect | Stall | EndOfStream | Garbage | Error"
+THEN_TYPES = (Disconnect, Stall, EndOfStream, Garbage, Error)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Raw(_Value):
+    """Verbatim HTTP.
+
+    Args:
+        body: `bytes`/`str` as they are, a dict as a JSON body, a list of dicts as stream events in the
+            endpoint's own framing.
+        status: The status code, from 200.
+        headers: Headers; without a content type, one that fits the body.
+        then: What happens after the body.
+        framing: Other bytes for the same events.
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("body",)
+
+    body: Any
+    status: int = 200
+    headers: Mapping[str, str] | None = None
+    then: Then | None = dataclasses.field(default=None, kw_only=True)
+    framing: Framing | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.body, (bytes, str, dict, list)):
+            raise ScriptError(
+                sentence(
+                    f"Raw got a body of type {type(self.body).__name__}: {self.body!r}.",
+                    "A body is bytes, a str, a dict, or a list of dicts (stream events).",
+                    'Write Raw({"id": "x"}) or Raw(b"…").',
+                )
+            )
+        if isinstance(self.body, (dict, list)):
+            check_json(
+                [
+                    item.payload
+                    if hasattr(item, "payload")
+                    else item.decode("latin-1")
+                    if isinstance(item, bytes)
+                    else item
+                    for item in self.body
+                ]
+                if isinstance(self.body, list)
+                else self.body,
+                "Raw",
+            )
+        if not isinstance(self.status, int) or isinstance(self.status, bool) or not 200 <= self.status <= 599:
+            raise ScriptError(
+                sentence(
+                    f"Raw got status={self.status!r}.",
+                    "A status is a whole number from 200 to 599.",
+                    "Write Raw(body, status=503).",
+                )
+            )
+        check_headers(self.headers, "Raw")
+        check_type(
+            self.then, THEN_TYPES, "Raw", "then", 'Disconnect(), Stall(), EndOfStream(), Error(…) or Garbage(b"…")'
+        )
+        check_type(self.framing, (Framing,), "Raw", "framing", "Framing(…)")
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Reply:
+    """A turn with options.
+
+    Args:
+        parts: What the model says, in this order: `str`, `ToolCall`, `Thinking`, `Refusal`, `Image`,
+            `Json`, or a dict, Pydantic model or dataclass (structured output).
+        usage: The tokens it cost; without one, an estimate.
+        model: The model's name on the answer; without one, the request's.
+        id: The answer's id; without one, a deterministic one in the vendor's form.
+        finish_reason: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, `stop_sequence`,
+            `pause`, `malformed_tool_call`, or a vendor's own word, which passes through.
+        delay: Seconds before the first byte.
+        interval: Seconds between content chunks.
+        chunk_size: Characters in a chunk, 1 or more; without one, a word each.
+        chunks: The chunks of the text outright.
+        logprobs: `(token, logprob)` pairs, or the vendor's own list; without one, made up when asked for.
+        then: What happens after these parts have been streamed.
+        framing: Other bytes for the same events.
+        edit: A function over the list of wire events just before framing; it returns the list to send.
+        extra: Merged into the vendor's body.
+        headers: More headers; they win.
+        choices: Further answers, for a request with `n` above 1: each a `str`, a list of parts or a `Reply`.
+        check: `False` for a model that misbehaves.
+
+    Raises:
+        ScriptError: Something that can't be a part, options that exclude each other.
+
+    >>> Reply("It is sunny.", delay=0.5)
+    Reply('It is sunny.', delay=0.5)
+    """
+
+    parts: tuple[Part, ...]
+    usage: Usage | None
+    model: str | None
+    id: str | None
+    finish_reason: str | None
+    delay: float | None
+    interval: float | None
+    chunk_size: int | None
+    chunks: tuple[str, ...] | None
+    logprobs: tuple[Any, ...] | None
+    then: Then | None
+    framing: Framing | None
+    edit: Callable[[list[Any]], Any] | None
+    extra: Mapping[str, Any] | None
+    headers: Mapping[str, str] | None
+    choices: tuple[Reply, ...]
+    check: bool
+
+    def __init__(
+        self,
+        *parts: Any,
+        usage: Usage | None = None,
+        model: str | None = None,
+        id: str | None = None,
+        finish_reason: str | None = None,
+        delay: float | None = None,
+        interval: float | None = None,
+        chunk_size: int | None = None,
+        chunks: Sequence[str] | None = None,
+        logprobs: Sequence[Any] | None = None,
+        then: Then | None = None,
+        framing: Framing | None = None,
+        edit: Callable[[list[Any]], Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        choices: Sequence[Any] = (),
+        check: bool = True,
+    ) -> None:
+        check_number(delay, "Reply", "delay")
+        check_number(interval, "Reply", "interval")
+        check_chunk_size(chunk_size, "Reply")
+        check_headers(headers, "Reply")
+        check_type(usage, (Usage,), "Reply", "usage", "Usage(input_tokens, output_tokens)")
+        check_type(model, (str,), "Reply", "model", "a name as a str")
+        check_type(id, (str,), "Reply", "id", "a str")
+        check_type(finish_reason, (str,), "Reply", "finish_reason", 'a word such as "length"')
+        check_type(then, THEN_TYPES, "Reply", "then", 'Disconnect(), Stall(), EndOfStream(), Error(…) or Garbage(b"…")')
+        check_type(framing, (Framing,), "Reply", "framing", "Framing(…)")
+        check_type(extra, (Mapping,), "Reply", "extra", 'a dict such as {"service_tier": "flex"}')
+        if edit is not None and not callable(edit):
+            raise ScriptError(
+                sentence(f"Reply got edit={edit!r}.", "", "Write edit=function, over the list of wire events.")
+            )
+        if extra is not None:
+            check_json(dict(extra), "extra")
+        if chunks is not None:
+            if isinstance(chunks, str) or not all(isinstance(chunk, str) for chunk in chunks):
+                raise ScriptError(sentence(f"Reply got chunks={chunks!r}.", "", 'Write chunks=["Hel", "lo"].'))
+            if chunk_size is not None:
+                raise ScriptError(
+                    sentence(
+                        "Reply got both chunks= and chunk_size=.",
+                        "Each says how the text is cut.",
+                        "Write one of them.",
+                    )
+                )
+            if not parts:
+                parts = ("".join(chunks),)
+            joined = "".join(part for part in parts if isinstance(part, str))
+            if joined != "".join(chunks):
+                raise ScriptError(
+                    sentence(
+                        f"Reply got chunks={list(chunks)!r}.",
+                        f"They don't join to its text {joined!r}.",
+                        "Leave out the text, or cut it exactly.",
+                    )
+                )
+        put = object.__setattr__
+        put(self, "parts", tuple(as_part(part) for part in parts))
+        put(self, "usage", usage)
+        put(self, "model", model)
+        put(self, "id", id)
+        put(self, "finish_reason", finish_reason)
+        put(self, "delay", delay)
+        put(self, "interval", interval)
+        put(self, "chunk_size", chunk_size)
+        put(self, "chunks", None if chunks is None else tuple(chunks))
+        put(self, "logprobs", None if logprobs is None else tuple(logprobs))
+        put(self, "then", then)
+        put(self, "framing", framing)
+        put(self, "edit", edit)
+        put(self, "extra", extra)
+        put(self, "headers", headers)
+        put(self, "choices", tuple(_as_choice(choice) for choice in choices))
+        put(self, "check", check)
+
+    def __repr__(self) -> str:
+        shown = [repr(part) for part in self.parts]
+        for name, default in _REPLY_DEFAULTS.items():
+            value = getattr(self, name)
+            if value is not default and value != default:
+                shown.append(f"{name}={list(value) if isinstance(value, tuple) else value!r}")
+        return f"Reply({', '.join(shown)})"
+
+    def replace(self, **changes: Any) -> Reply:
+        """The same turn with some fields changed; `parts` as a tuple."""
+        values = {name: getattr(self, name) for name in _REPLY_DEFAULTS} | changes
+        parts = values.pop("parts", self.parts)
+        return Reply(*parts, **values)
+
+
+_REPLY_DEFAULTS: dict[str, Any] = {
+    "usage": None,
+    "model": None,
+    "id": None,
+    "finish_reason": None,
+    "delay": None,
+    "interval": None,
+    "chunk_size": None,
+    "chunks": None,
+    "logprobs": None,
+    "then": None,
+    "framing": None,
+    "edit": None,
+    "extra": None,
+    "headers": None,
+    "choices": (),
+    "check": True,
+}
+
+
+def _as_choice(value: Any) -> Reply:
+    if isinstance(value, Reply):
+        return value
+    if isinstance(value, (list, tuple)):
+        return Reply(*value)
+    return Reply(value)
+
+
+def as_part(value: Any) -> Part:
+    """A part of a turn, or a `ScriptError` that says what can be one."""
+    if isinstance(value, PART_TYPES):
+        return value
+    structured = as_structured(value)
+    if structured is not None:
+        return structured
+    raise ScriptError(
+        sentence(
+            f"A turn got a part of type {_class_path(value)}: {value!r}.",
+            "The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, a dict, a Pydantic model or a dataclass.",
+            "Write a bare JSON value as Json(…)."
+            if value is None or isinstance(value, (int, float, list, tuple))
+            else 'Write one of these, such as "text" or ToolCall("name", {…}).',
+        )
+    )
+
+
+def as_structured(value: Any) -> Structured | None:
+    """Structured output from a dict, a Pydantic model (1 or 2) or a dataclass instance; `None` for anything else."""
+    if isinstance(value, Mapping):
+        data: Any = dict(value)
+    elif isinstance(value, type):
+        return None
+    elif hasattr(value, "model_dump") and hasattr(type(value), "model_fields"):
+        data = value.model_dump(mode="json", by_alias=True)
+    elif hasattr(type(value), "__fields__") and callable(getattr(value, "json", None)):
+        data = json.loads(value.json(by_alias=True))
+    elif (
+        dataclasses.is_dataclass(value)
+        and not isinstance(value, type)
+        and type(value).__module__.partition(".")[0] != "fake_llm"
+    ):
+        data = dataclasses.asdict(value)
+    else:
+        return None
+    if not isinstance(data, dict):
+        return None
+    check_json(data, f"structured output ({_class_path(value)})")
+    return Structured(data)
+
+
+def check_json(value: Any, where: str) -> None:
+    """Refuse what JSON can't hold."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScriptError(
+            sentence(
+                f"{where[0].upper()}{where[1:]} can't be written as JSON: {error}.",
+                f"It was {value!r}.",
+                "Write dicts with str keys, lists, str, numbers, True, False and None.",
+            )
+        ) from None
+    if not _string_keys(value):
+        raise ScriptError(
+            sentence(
+                f"{where[0].upper()}{where[1:]} has keys that aren't str.",
+                f"It was {value!r}.",
+                "Write str keys: JSON has no others.",
+            )
+        )
+
+
+def _string_keys(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _string_keys(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(_string_keys(item) for item in value)
+    return True
+
+
+def check_text(value: Any, where: str) -> None:
+    """Refuse what isn't a `str`."""
+    if not isinstance(value, str):
+        raise ScriptError(sentence(f"{where} got {value!r}.", f"{where} takes a str.", f'Write {where}("text").'))
+
+
+def check_number(value: Any, where: str, name: str) -> None:
+    """Refuse what isn't `None` or seconds, 0 or more."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise ScriptError(
+            sentence(f"{where} got {name}={value!r}.", f"{name} is in seconds, 0 or more.", f"Write {name}=0.5.")
+        )
+
+
+def check_chunk_size(value: Any, where: str) -> None:
+    """Refuse what isn't `None` or a whole number of characters, 1 or more."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise ScriptError(
+            sentence(
+                f"{where} got chunk_size={value!r}.", "chunk_size is in characters, 1 or more.", "Write chunk_size=4."
+            )
+        )
+
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def check_headers(value: Any, where: str) -> None:
+    """Refuse what HTTP can't carry as headers."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise ScriptError(sentence(f"{where} got headers={value!r}.", "", 'Write headers={"x-name": "value"}.'))
+    for name, content in value.items():
+        if (
+            not isinstance(name, str)
+            or not isinstance(content, str)
+            or not _TOKEN.fullmatch(name)
+            or any(mark in content for mark in "\r\n\0")
+        ):
+            raise ScriptError(
+                sentence(
+                    f"{where} got the header {name!r}: {content!r}.",
+                    "Names and values are str on one line.",
+                    'Write headers={"x-name": "value"}.',
+                )
+            )
+
+
+def check_type(value: Any, types: tuple[type, ...], where: str, name: str, write: str) -> None:
+    """Refuse what is neither `None` nor of one of these types."""
+    if value is not None and not isinstance(value, types):
+        raise ScriptError(sentence(f"{where} got {name}={value!r}.", "", f"Write {name}= as {write}."))
+
+
+def _class_path(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
