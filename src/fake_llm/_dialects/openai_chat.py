@@ -781,6 +781,8 @@ def _opening(choice: Choice, calls: Sequence[ToolCall], style: _Style) -> dict[s
     refuses = any(isinstance(part, Refusal) for part in choice.parts)
     speaks = any(isinstance(part, str) for part in choice.parts)
     delta: dict[str, Any] = {"role": "assistant", "content": "" if speaks or _is_empty(choice) else None}
+    if any(isinstance(part, Thinking) and not part.redacted for part in choice.parts):
+        delta["reasoning_content"] = ""  # as DeepSeek does (recorded 2026-05)
     if calls and style.legacy:
         _only(calls, {})
     if len(choice.parts) == 1 and calls:
