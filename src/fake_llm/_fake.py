@@ -635,12 +635,12 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
             if value is None:
                 return None
             turn = as_turn(value, "A function turn")
-        except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled()):
-            raise
-        except (TimeoutError, ConnectionError) as error:
-            turn = Broken(error)
         except BaseException as error:
-            raise FunctionTurnError(error) from error
+            if isinstance(error, (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled())):
+                raise
+            if not isinstance(error, (TimeoutError, ConnectionError)):
+                raise FunctionTurnError(error) from error
+            turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)
 
 
