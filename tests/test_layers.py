@@ -26,7 +26,7 @@ LAYERS = (
     ("_environment", "_guard", "_install"),
     ("_fake",),
     ("_intercept",),
-    ("pytest_plugin", "_cli"),
+    ("pytest_plugin", "_cli", "_demo"),
 )
 """A module imports from layers above it in this list, or from its own; folders count as one layer."""
 
@@ -57,9 +57,9 @@ def modules() -> dict[str, Path]:
 
 
 def imported(file: Path) -> Iterator[str]:
-    """Every module that a file imports, wherever in it: absolute dotted names, `importlib.import_module("…")` too."""
+    """Every module that a file imports, wherever in it but for types: absolute dotted names, `import_module` too."""
     package = ".".join(file.relative_to(SOURCE).parent.parts)
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in running(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -71,6 +71,14 @@ def imported(file: Path) -> Iterator[str]:
                 yield f"{base}.{alias.name}" if is_module(f"{base}.{alias.name}") else base
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+
+
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below this one without the blocks that only type checkers read."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from running(child)
 
 
 def is_module(name: str) -> bool:
