@@ -263,7 +263,7 @@ def test_empty_text_and_no_parts():
 
 
 @pytest.mark.parametrize(
-    "reason, word",
+    ("reason", "word"),
     [
         ("stop", "STOP"),
         ("length", "MAX_TOKENS"),
@@ -357,6 +357,15 @@ def test_extra_is_merged():
     call = ToolCall("f", {}, extra={"thoughtSignature": "QUJD", "willContinue": True})
     part = DIALECT.document(exchange_of(call))["candidates"][0]["content"]["parts"][0]
     assert part == {"functionCall": {"name": "f", "args": {}, "willContinue": True}, "thoughtSignature": "QUJD"}
+
+
+def test_enums_are_numbers_for_clients_that_ask_for_them():
+    request = request_of(query="?%24alt=json%3Benum-encoding%3Dint")
+    document = DIALECT.document(exchange_of("No", request=request, reason="content_filter"))
+    assert document["candidates"][0]["finishReason"] == 3
+    assert document["candidates"][0]["safetyRatings"][0] == {"category": 8, "probability": 1}
+    assert document["usageMetadata"]["promptTokensDetails"] == [{"modality": 1, "tokenCount": 12}]
+    assert DIALECT.parts(document).finish_reason == "content_filter"
 
 
 # --- errors ---
@@ -546,7 +555,7 @@ def test_snake_case_is_read_as_camel_case():
 
 
 @pytest.mark.parametrize(
-    "response, text",
+    ("response", "text"),
     [
         ({"result": "sunny"}, "sunny"),
         ({"output": 5}, "5"),
@@ -565,7 +574,7 @@ def test_the_text_of_a_tool_result(response, text):
 
 
 @pytest.mark.parametrize(
-    "mode, read",
+    ("mode", "read"),
     [("AUTO", "auto"), ("ANY", "any"), ("NONE", "none"), ("VALIDATED", "auto"), (2, "any"), (None, "auto")],
 )
 def test_tool_choice(mode, read):
@@ -620,7 +629,7 @@ def test_an_enum_answer_is_no_json():
 
 
 @pytest.mark.parametrize(
-    "path, model",
+    ("path", "model"),
     [
         ("/v1/models/gemini-2.5-flash:generateContent", "gemini-2.5-flash"),
         ("/v1beta/models/gemini%2Dpro:streamGenerateContent", "gemini-pro"),
@@ -640,7 +649,7 @@ HELLO = [{"role": "user", "parts": [{"text": "Hi"}]}]
 
 
 @pytest.mark.parametrize(
-    "body, said",
+    ("body", "said"),
     [
         ([], 'Invalid JSON payload received. Unknown name "": Root element must be a message.'),
         (None, 'Invalid JSON payload received. Unknown name "": Root element must be a message.'),

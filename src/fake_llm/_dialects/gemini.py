@@ -508,18 +508,62 @@ _OWN_HIDDEN: Final = base64.b64encode(b"fake_llm redaction").decode()
 """How the signatures begin that we make up, so that they aren't taken for scripted ones when they are read back."""
 
 
+_NUMBERS: Final[Mapping[str, Mapping[str, int]]] = {
+    "finishReason": {
+        "STOP": 1,
+        "MAX_TOKENS": 2,
+        "SAFETY": 3,
+        "RECITATION": 4,
+        "OTHER": 5,
+        "LANGUAGE": 6,
+        "BLOCKLIST": 7,
+        "PROHIBITED_CONTENT": 8,
+        "SPII": 9,
+        "MALFORMED_FUNCTION_CALL": 10,
+    },
+    "modality": {"TEXT": 1, "IMAGE": 2, "VIDEO": 3, "AUDIO": 4, "DOCUMENT": 5},
+    "category": {
+        "HARM_CATEGORY_HARASSMENT": 7,
+        "HARM_CATEGORY_HATE_SPEECH": 8,
+        "HARM_CATEGORY_SEXUALLY_EXPLICIT": 9,
+        "HARM_CATEGORY_DANGEROUS_CONTENT": 10,
+    },
+    "probability": {"NEGLIGIBLE": 1, "LOW": 2, "MEDIUM": 3, "HIGH": 4},
+}
+"""What stands for words where the client asks for it: `$alt=json;enum-encoding=int`, as Google's own REST clients do."""
+
+
+def _numbered(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_numbered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        if name == "functionCall":  # its arguments are the model's, whatever their keys
+            found[name] = item
+        elif isinstance(item, str):
+            found[name] = _NUMBERS[name].get(item, item) if name in _NUMBERS else item
+        else:
+            found[name] = _numbered(item)
+    return found
+
+
 class _Writer:
     """What the answers of one exchange have in common."""
 
-    __slots__ = ("_id", "exchange", "new", "vertex")
+    __slots__ = ("_id", "exchange", "new", "numbers", "vertex")
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self.vertex = exchange.provider == "vertex"
+        self.numbers = "enum-encoding" in exchange.request.url
         self.new = _NEW.search(_model(exchange.request, None)) is not None
         self._id = exchange.id or base64.urlsafe_b64encode(exchange.ids.take(17)).decode()[:23]
 
     def body(self, candidates: list[dict[str, Any]], usage: dict[str, Any]) -> dict[str, Any]:
+        if self.numbers:
+            candidates, usage = _numbered(candidates), _numbered(usage)
         body = {"candidates": candidates, "usageMetadata": usage, "modelVersion": self.exchange.model}
         if self.vertex:
             body["createTime"] = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(self.exchange.created))
@@ -682,6 +726,22 @@ def _inline(image: Image) -> dict[str, Any]:
     )
 
 
+_USAGE_ORDER: Final = (
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "totalTokenCount",
+    "cachedContentTokenCount",
+    "trafficType",
+    "promptTokensDetails",
+    "cacheTokensDetails",
+    "candidatesTokensDetails",
+    "toolUsePromptTokenCount",
+    "toolUsePromptTokensDetails",
+    "thoughtsTokenCount",
+    "serviceTier",
+)
+
+
 def _usage(usage: Usage, vertex: bool, written: int | None = None) -> dict[str, Any]:
     """`usageMetadata`, or that of a chunk after which `written` tokens of the answer have been sent. Zeros are absent."""
     whole = max(0, usage.output_tokens - usage.reasoning_tokens)
@@ -709,7 +769,10 @@ def _usage(usage: Usage, vertex: bool, written: int | None = None) -> dict[str, 
         found["thoughtsTokenCount"] = thoughts
     if not vertex:
         found["serviceTier"] = "standard"
-    return merge(found, usage.details) if usage.details and written is None else found
+    if not usage.details or written is not None:
+        return found
+    merged = merge(found, usage.details)
+    return {name: merged.pop(name) for name in _USAGE_ORDER if name in merged} | merged
 
 
 def _logprobs(entries: tuple[Any, ...], body: Any) -> dict[str, Any]:
@@ -1013,19 +1076,7 @@ def _headers_of(exchange: Exchange, content_type: str) -> tuple[tuple[str, str],
 # --- reading an answer back ------------------------------------------------------------------------------------------
 
 _REASONS: Final = {"MAX_TOKENS": "length", "SAFETY": "content_filter", "MALFORMED_FUNCTION_CALL": "malformed_tool_call"}
-_REASON_NUMBERS: Final = {
-    1: "STOP",
-    2: "MAX_TOKENS",
-    3: "SAFETY",
-    4: "RECITATION",
-    5: "OTHER",
-    6: "LANGUAGE",
-    7: "BLOCKLIST",
-    8: "PROHIBITED_CONTENT",
-    9: "SPII",
-    10: "MALFORMED_FUNCTION_CALL",
-}
-"""For clients that ask for numbers in place of words (`$alt=json;enum-encoding=int`)."""
+_REASON_WORDS: Final = {number: word for word, number in _NUMBERS["finishReason"].items()}
 
 
 def _parts(document: Mapping[str, Any]) -> Reply:
@@ -1052,7 +1103,7 @@ def _choice_of(candidate: Mapping[str, Any]) -> Reply:
         if isinstance(part, dict):
             _add_part(found, part)
     reason = _either(candidate, "finishReason", "finish_reason")
-    reason = _REASON_NUMBERS.get(reason, str(reason)) if isinstance(reason, int) else reason
+    reason = _REASON_WORDS.get(reason, str(reason)) if isinstance(reason, int) else reason
     if reason == "STOP":
         reason = "tool_calls" if any(isinstance(part, ToolCall) for part in found) else "stop"
     elif isinstance(reason, str):
