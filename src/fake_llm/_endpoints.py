@@ -10,37 +10,22 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from fake_llm import _json
-from fake_llm._dialect import Dialect, Exchange
+from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
+from fake_llm._differences import GROQ, SAME, Difference
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import models, tokens, traces
 from fake_llm._services._base import Service
 
-__all__ = ["DIALECTS", "PROVIDERS", "Difference", "Endpoint", "Provider", "Route", "Routes"]
+__all__ = ["DIALECTS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """What one host does differently from its dialect; `None` for what it doesn't.
-
-    Attributes:
-        document: Alters a whole answer.
-        events: Alters the content events and the closing events.
-        headers: Headers of a successful answer in place of the dialect's.
-    """
-
-    document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None
-    events: Callable[[Exchange, list[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None
-    headers: Callable[[Exchange], tuple[tuple[str, str], ...]] | None = None
-
-
-SAME: Final = Difference()
 COMPACT: Final = Whole()
 
 
@@ -131,22 +116,6 @@ GROQ_SSE: Final = Sse(content_type="text/event-stream")
 def gemini_wire(request: Request) -> Wire:
     """Server-sent events with `alt=sse`, else a JSON array."""
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
-
-
-def _groq_headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    return (
-        ("x-groq-region", "us-west-1"),
-        ("x-ratelimit-limit-requests", "14400"),
-        ("x-ratelimit-limit-tokens", "18000"),
-        ("x-ratelimit-remaining-requests", "14399"),
-        ("x-ratelimit-remaining-tokens", "17968"),
-        ("x-ratelimit-reset-requests", "6s"),
-        ("x-ratelimit-reset-tokens", "90ms"),
-        ("x-request-id", "req_" + exchange.ids.lower(26)),
-    )
-
-
-GROQ: Final = Difference(headers=_groq_headers)
 
 
 def _openai_models(dialect: Dialect) -> tuple[Endpoint, ...]:
