@@ -1193,6 +1193,7 @@ def _tell_function(choice: Choice, item: _Item, place: int, logprobs: dict[int, 
             "type": "response.function_call_arguments.done",
             "arguments": body["arguments"],
             "item_id": item_id,
+            "name": body["name"],  # never recorded, but openai 2 and the published schema demand it
             "output_index": place,
             "sequence_number": 0,
         }
