@@ -1,0 +1,445 @@
+"""Our answer to a recorded request, laid beside the recorded one."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from _recorded import Recording, load
+from _shape import Difference, differences, shape, values
+from fake_llm._dialect import Asked, Choice, Dialect, Exchange, Ids
+from fake_llm._model import Event, Usage
+from fake_llm._turns import Reply, ToolCall
+
+__all__ = ["compare", "exchange_of", "excluded", "payloads", "whole"]
+
+FREE = frozenset(
+    [
+        "id",
+        "created",
+        "created_at",
+        "completed_at",
+        "createTime",
+        "system_fingerprint",
+        "obfuscation",
+        "item_id",
+        "responseId",
+        "encrypted_content",
+        "thoughtSignature",
+        "sequence_number",
+        "inference_geo",
+    ]
+)
+"""Keys whose values may differ: ids, times, fingerprints and what is opaque to everybody but the vendor."""
+
+
+@cache
+def compare(recording: Recording) -> tuple[Difference, ...]:
+    """Every difference between our answer and the recorded one, exceptions not applied."""
+    dialect = load(recording.dialect)
+    if recording.document is not None:
+        found = _compare_documents(dialect, recording, recording.document)
+    else:
+        found = _compare_streams(dialect, recording)
+    return tuple(dict.fromkeys(replace(difference, cut=not recording.asked) for difference in found))
+
+
+def _compare_documents(dialect: Dialect, recording: Recording, document: dict[str, Any]) -> Iterator[Difference]:
+    ours = dialect.document(exchange_of(dialect, recording, document))
+    for path, theirs, mine in differences(shape([document], indexed=True), shape([ours], indexed=True)):
+        yield Difference(recording.id, "document", path, theirs, mine)
+    yield from _compare_values(recording, document, ours)
+
+
+def _compare_streams(dialect: Dialect, recording: Recording) -> Iterator[Difference]:
+    document = whole(recording.dialect, recording.events)
+    exchange = exchange_of(dialect, recording, document)
+    recorded = [event for event in recording.events if event.get("type") not in _PASSING]
+    ours = [event for event in payloads(dialect, exchange) if event.get("type") not in _PASSING]
+    order, our_order = _order(recording.dialect, recorded), _order(recording.dialect, ours)
+    if order != our_order:
+        first = next(
+            (index for index, pair in enumerate(zip(order, our_order, strict=False)) if pair[0] != pair[1]),
+            min(len(order), len(our_order)),
+        )
+        yield Difference(
+            recording.id,
+            "order",
+            f"at {first}",
+            " / ".join(order[first : first + 3]) or "end",
+            " / ".join(our_order[first : first + 3]) or "end",
+        )
+    groups, our_groups = _groups(recording.dialect, recorded), _groups(recording.dialect, ours)
+    for kind in groups:
+        if kind in our_groups:
+            for path, theirs, mine in differences(
+                shape(groups[kind], indexed=False), shape(our_groups[kind], indexed=False)
+            ):
+                yield Difference(recording.id, kind, path, theirs, mine)
+    yield from _compare_values(recording, document, whole(recording.dialect, ours))
+
+
+_PASSING = frozenset({"ping", "keepalive"})
+"""Events that depend on how long the model took; where they stand is tested with the dialect."""
+
+
+def _compare_values(recording: Recording, document: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    for path, theirs, mine in values(document, ours):
+        if path.rpartition(".")[2] not in FREE:
+            yield Difference(recording.id, "value", path, theirs, mine)
+
+
+def payloads(dialect: Dialect, exchange: Exchange) -> list[dict[str, Any]]:
+    """The payloads of all our events, as a client would parse them."""
+    content, closing = dialect.events(exchange)
+    found = [event.payload if isinstance(event, Event) else event for event in (*content, *closing)]
+    assert all(isinstance(payload, dict) for payload in found), found
+    return [json.loads(json.dumps(payload)) for payload in found]
+
+
+def exchange_of(dialect: Dialect, recording: Recording, document: dict[str, Any]) -> Exchange:
+    """The exchange in which our answer says the same as the recorded `document`."""
+    reply = dialect.parts(copy.deepcopy(document))
+    ids = Ids(recording.id[-64:].encode())
+    logprobs = _LOGPROBS[recording.dialect](document)
+    replies = (reply, *reply.choices)
+    return Exchange(
+        provider=recording.provider,
+        asked=Asked(recording.request, dialect, recording.body),
+        ids=ids,
+        model=reply.model or "",
+        stream=recording.document is None,
+        choices=tuple(
+            _choice(dialect, ids, item, logprobs[index] if index < len(logprobs) else None)
+            for index, item in enumerate(replies)
+        ),
+        usage=reply.usage or Usage(0, 0),
+        id=reply.id,
+        extra=reply.extra,
+    )
+
+
+def _choice(dialect: Dialect, ids: Ids, reply: Reply, logprobs: Sequence[Any] | None) -> Choice:
+    parts = tuple(
+        ToolCall(part.name, part.arguments, part.id or dialect.tool_id(ids), extra=part.extra)
+        if isinstance(part, ToolCall)
+        else part
+        for part in reply.parts
+    )
+    default = "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
+    found = reply.logprobs if reply.logprobs is not None else logprobs
+    return Choice(parts, reply.finish_reason or default, None if found is None else tuple(found))  # type: ignore[arg-type]
+
+
+def _chat_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
+    return [(choice.get("logprobs") or {}).get("content") for choice in document["choices"]]
+
+
+def _responses_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
+    messages = [item for item in document["output"] if item["type"] == "message"]
+    entries = [entry for item in messages for part in item["content"] for entry in part.get("logprobs") or ()]
+    return [entries or None]
+
+
+def _gemini_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
+    return [
+        (candidate.get("logprobsResult") or {}).get("chosenCandidates")
+        for candidate in document.get("candidates") or ()
+    ]
+
+
+_LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]]] = {
+    "openai_chat": _chat_logprobs,
+    "openai_responses": _responses_logprobs,
+    "anthropic_messages": lambda document: [],
+    "gemini": _gemini_logprobs,
+}
+
+
+def whole(dialect: str, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The whole answer that a stream adds up to."""
+    return _ACCUMULATORS[dialect](copy.deepcopy(list(events)))
+
+
+def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document = {key: value for key, value in events[0].items() if key not in ("choices", "usage", "obfuscation")} | {
+        "object": "chat.completion"
+    }
+    choices: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if event.get("usage"):
+            document["usage"] = event["usage"]
+        for sent in event["choices"]:
+            choice = choices.setdefault(
+                sent["index"],
+                {
+                    "index": sent["index"],
+                    "message": {},
+                    **({"logprobs": None} if "logprobs" in sent else {}),
+                    "finish_reason": None,
+                },
+            )
+            _add_delta(choice["message"], sent["delta"])
+            choice["finish_reason"] = sent["finish_reason"] or choice["finish_reason"]
+            if sent.get("logprobs"):
+                old = choice["logprobs"] or {}
+                choice["logprobs"] = {
+                    key: None if value is None and old.get(key) is None else (old.get(key) or []) + (value or [])
+                    for key, value in sent["logprobs"].items()
+                }
+    document["choices"] = [choices[index] for index in sorted(choices)]
+    return document
+
+
+def _add_delta(message: dict[str, Any], delta: dict[str, Any]) -> None:
+    for key, value in delta.items():
+        if key == "tool_calls":
+            calls = message.setdefault("tool_calls", [])
+            for call in value:
+                if call["index"] == len(calls):
+                    calls.append({name: item for name, item in call.items() if name != "index"})
+                else:
+                    calls[call["index"]]["function"]["arguments"] += call["function"]["arguments"]
+        elif isinstance(value, str) and isinstance(message.get(key), str) and key != "role":
+            message[key] += value
+        elif value is not None or key not in message:
+            message[key] = value
+
+
+def _responses_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = events[-1]["response"]
+    return document
+
+
+def _anthropic_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        kind = event["type"]
+        if kind == "message_start":
+            document = event["message"]
+        elif kind == "content_block_start":
+            document["content"].append(event["content_block"])
+        elif kind == "content_block_delta":
+            _add_block_delta(document["content"][event["index"]], event["delta"])
+        elif kind == "message_delta":
+            document |= event["delta"]
+            document["usage"] |= event["usage"]
+    for block in document["content"]:
+        if "_json" in block:
+            block["input"] = _partial(block.pop("_json"))
+    return document
+
+
+def _add_block_delta(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    if delta["type"] == "input_json_delta":
+        block["_json"] = block.get("_json", "") + delta["partial_json"]
+        return
+    key = delta["type"].removesuffix("_delta")
+    block[key] = block.get(key, "") + delta[key]
+
+
+def _partial(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except ValueError:  # cut off by max_tokens: it stays as it is
+        return text
+
+
+def _gemini_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        candidates, old = event.pop("candidates", None), document.get("candidates")
+        document |= event
+        for candidate in candidates or ():
+            if old is None:
+                old = document["candidates"] = [candidate]
+                continue
+            parts = (candidate.pop("content", None) or {}).get("parts") or []
+            for part in parts:
+                _add_part(old[0].setdefault("content", {"role": "model"}).setdefault("parts", []), part)
+            old[0] |= candidate
+    return document
+
+
+def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
+    if parts and "text" in part and "text" in parts[-1] and part.get("thought") == parts[-1].get("thought"):
+        parts[-1]["text"] += part.pop("text")
+        parts[-1] |= part
+    else:
+        parts.append(part)
+
+
+_ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
+    "openai_chat": _chat_whole,
+    "openai_responses": _responses_whole,
+    "anthropic_messages": _anthropic_whole,
+    "gemini": _gemini_whole,
+}
+
+
+def _order(dialect: str, events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What comes after what, repeated deltas once; the choices of one answer one after the other."""
+    marks = [mark for event in events for mark in _marks(dialect, event)]
+    if dialect == "openai_chat":
+        marks.sort(key=lambda mark: mark[0])
+    return [mark for mark, _ in groupby(text for _, text in marks)]
+
+
+def _groups(dialect: str, events: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        groups.setdefault(_kind(dialect, event), []).append(event)
+    return groups
+
+
+def _kind(dialect: str, event: Mapping[str, Any]) -> str:
+    """The kind of an event: events of one kind have one shape."""
+    if dialect == "gemini":
+        return (
+            "last chunk" if any("finishReason" in candidate for candidate in event.get("candidates") or ()) else "chunk"
+        )
+    if dialect == "openai_chat":
+        choices = event["choices"]
+        return f"{_chat_delta(choices[0])} chunk" if choices else "usage chunk"
+    inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
+    named = inner.get("type") if isinstance(inner, dict) else None
+    return f"{event['type']} {named}" if named else str(event["type"])
+
+
+def _chat_delta(choice: Mapping[str, Any]) -> str:
+    words = [
+        key if key != "tool_calls" else "head" if "id" in value[0] else "arguments"
+        for key, value in choice["delta"].items()
+    ]
+    return "+".join(words) + ("finish" if choice["finish_reason"] is not None else "")
+
+
+def _marks(dialect: str, event: Mapping[str, Any]) -> list[tuple[int, str]]:
+    if dialect == "gemini":
+        return [(0, mark) for mark in _chunk_marks(event)]
+    kind = _kind(dialect, event)
+    if dialect == "openai_chat":
+        choices = event["choices"]
+        calls = choices[0]["delta"].get("tool_calls") if choices else None
+        where = f" {choices[0]['index']}" + (f" call {calls[0]['index']}" if calls else "") if choices else ""
+        return [(choices[0]["index"] if choices else 1_000, kind + where)]
+    index = event.get("output_index", event.get("index"))
+    return [(0, kind if index is None else f"{kind} {index}")]
+
+
+def _chunk_marks(event: Mapping[str, Any]) -> list[str]:
+    """The kinds of parts in a chunk: which of them share one is a matter of time."""
+    if "candidates" not in event:
+        return ["prompt feedback" if "promptFeedback" in event else "no candidates"]
+    candidate = event["candidates"][0]
+    parts = (candidate.get("content") or {}).get("parts") or ()
+    marks = [
+        "thought" if part.get("thought") else next(key for key in part if key != "thoughtSignature")
+        for part in parts
+        if part.get("text") != ""
+    ]
+    return marks + (["finish"] if "finishReason" in candidate else [])
+
+
+def excluded(recording: Recording) -> str | None:
+    """The kind of thing in this answer that isn't written yet, `None` when all of it is."""
+    return _EXCLUDERS[recording.dialect](recording, recording.document or whole_or_nothing(recording))
+
+
+def whole_or_nothing(recording: Recording) -> dict[str, Any]:
+    """The whole answer of a stream; for one with events of an unknown kind, what can be said without it."""
+    try:
+        return whole(recording.dialect, recording.events)
+    except (KeyError, TypeError):
+        return {}
+
+
+def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    for choice in document["choices"]:
+        message = choice.get("message") or {}
+        for key, kind in (
+            ("audio", "audio output"),
+            ("function_call", "legacy functions"),
+            ("annotations", "citations"),
+        ):
+            if message.get(key):
+                return kind
+    return None
+
+
+def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    if not document or document.get("status") not in ("completed", "incomplete"):
+        return (
+            "error in a stream"
+            if recording.document is None and not recording.body.get("background")
+            else "background"
+            if recording.body.get("background")
+            else "failed answers"
+        )
+    if recording.body.get("background"):
+        return "background"
+    others = sorted({item["type"] for item in document["output"]} - {"message", "function_call", "reasoning"})
+    if others:
+        return (
+            "compaction"
+            if "compaction" in others
+            else "MCP"
+            if any("mcp" in kind for kind in others)
+            else "items of built-in tools"
+        )
+    if any(tool["type"] != "function" for tool in recording.body.get("tools") or ()):
+        return "built-in tools offered"
+    if any(
+        part.get("annotations") for item in document["output"] if item["type"] == "message" for part in item["content"]
+    ):
+        return "citations"
+    return None
+
+
+def _anthropic_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    starts = [event["content_block"] for event in recording.events if event["type"] == "content_block_start"]
+    blocks = starts if recording.document is None else document["content"]
+    others = {block["type"] for block in blocks} - {"text", "tool_use", "thinking", "redacted_thinking"}
+    if others:
+        return (
+            "MCP"
+            if any("mcp" in kind for kind in others)
+            else "compaction"
+            if "compaction" in others
+            else "server tools"
+        )
+    if any("citations" in block for block in blocks):
+        return "citations"
+    if "context_management" in recording.body:
+        return "context management"
+    return None
+
+
+def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    if recording.broken:
+        return "error in a stream"
+    if "promptFeedback" in document and not document.get("candidates"):
+        return "blocked prompts"
+    for candidate in document.get("candidates") or ():
+        for key in ("groundingMetadata", "urlContextMetadata", "citationMetadata"):
+            if key in candidate:
+                return "citations" if key.startswith("citation") else "grounding"
+        for part in (candidate.get("content") or {}).get("parts") or ():
+            if "executableCode" in part or "codeExecutionResult" in part:
+                return "code execution"
+            if "inlineData" in part:
+                return f"{part['inlineData']['mimeType'].partition('/')[0]} output"
+    return None
+
+
+_EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
+    "openai_chat": _chat_excluded,
+    "openai_responses": _responses_excluded,
+    "anthropic_messages": _anthropic_excluded,
+    "gemini": _gemini_excluded,
+}

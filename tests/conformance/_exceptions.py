@@ -1,0 +1,224 @@
+"""Where our answers differ from recorded ones on purpose: one list, each entry still needed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from _shape import Difference
+
+__all__ = ["EXCEPTIONS", "Excepted", "excepting"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excepted:
+    """One difference that is meant; the patterns are of the whole text.
+
+    Attributes:
+        dialect: A pattern of the dialects.
+        where: A pattern of `Difference.where`.
+        path: A pattern of `Difference.path`.
+        recorded: A pattern of what was recorded.
+        recordings: A pattern found in the ids of the recordings.
+        cut: Whether it holds only for test data that was cut down by hand.
+        why: The reason.
+    """
+
+    dialect: str
+    path: str
+    why: str
+    where: str = ".*"
+    recorded: str = ".*"
+    recordings: str = ""
+    cut: bool = False
+
+    def covers(self, dialect: str, difference: Difference) -> bool:
+        """Whether this is that difference."""
+        return (
+            re.fullmatch(self.dialect, dialect) is not None
+            and re.fullmatch(self.where, difference.where) is not None
+            and re.fullmatch(self.path, difference.path) is not None
+            and re.fullmatch(self.recorded, difference.recorded) is not None
+            and re.search(self.recordings, difference.recording) is not None
+            and (difference.cut or not self.cut)
+        )
+
+
+_BEFORE_2026_07 = "^(?!openai-responses-(streamed-previous-response-id|streamed-multimodal-input|streamed-reasoning-tool-call|reasoning-structured-output-multimodal-input)-01)"
+"""All recordings of Responses but the four of 2026-07 and later."""
+
+EXCEPTIONS: tuple[Excepted, ...] = (
+    Excepted(
+        dialect=".*",
+        path=".*",
+        recorded="absent",
+        cut=True,
+        why="a body without its request is a vendor's test data, and lacks what its test doesn't need",
+    ),
+    Excepted(
+        dialect="openai_chat", where=".* chunk", path="obfuscation", why="padding is sent only when it is asked for"
+    ),
+    Excepted(
+        dialect="openai_chat",
+        where="document",
+        path=r"choices\[\]\.logprobs|choices\[\]\.message\.annotations|service_tier",
+        recordings="chat-completions-reasoning-01",
+        why="edited by hand, and of 2025-03: newer ones have service_tier and annotations, and no logprobs for reasoning models",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where=r".*\.delta",
+        path="obfuscation",
+        why="padding is sent only when it is asked for",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        path=r"(response\.)?(background|billing|completed_at|(frequency|presence)_penalty|max_tool_calls|moderation|prompt_cache_(key|retention)"
+        r"|safety_identifier|service_tier|tool_usage|top_logprobs|reasoning\.(context|summary)|text\.verbosity|tools\[.*\]\.output_schema"
+        r"|usage\.input_tokens_details\.cache_write_tokens|output\[\]\.content\[\]\.logprobs)",
+        recorded="absent",
+        recordings=_BEFORE_2026_07,
+        why="keys that came between 2025-03 and 2026-07; the newest recordings have them all",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        path=r"(response\.)?prompt_cache_retention",
+        recorded="null",
+        recordings=_BEFORE_2026_07,
+        why="null until 2026-04",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        path=r"(response\.)?reasoning\.generate_summary",
+        recorded="null",
+        recordings="responses-previous-response-id-01",
+        why="the former name of reasoning.summary, gone since 2025-07",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="response.function_call_arguments.done",
+        path="name",
+        recorded="absent",
+        why="never recorded (2026-08), but the vendor's schema and the types of its SDK require it",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="value",
+        path="prompt_cache_retention",
+        why="the default of each model: in_memory for some, 24h for others",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="value",
+        path="top_p",
+        recorded=r"0\.98",
+        why="the default of gpt-5.4 and later; 1.0 elsewhere",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="value",
+        path="store",
+        recorded="False",
+        recordings="cached-tokens-01|streamed-reasoning-01|streamed-status-incomplete-01",
+        why="the account keeps nothing (2025-07): no request says so",
+    ),
+    Excepted(
+        dialect="anthropic_messages",
+        path=r"(message\.|delta\.)?stop_details",
+        recorded="absent",
+        why="models before 2026-04 don't send it",
+    ),
+    Excepted(
+        dialect="anthropic_messages",
+        path=r"(message\.)?usage\.inference_geo",
+        recorded="absent",
+        why="not sent before 2026",
+    ),
+    Excepted(
+        dialect="anthropic_messages",
+        where="message_start|message_delta",
+        path=r"(message\.)?usage\.(cache_creation|service_tier|input_tokens|cache_creation_input_tokens|cache_read_input_tokens)",
+        recorded="absent",
+        recordings="streamed-cached-tokens-01",
+        why="recorded before 2025-08, when message_delta got the counts of the input",
+    ),
+    Excepted(
+        dialect="anthropic_messages",
+        where="order",
+        path=".*",
+        recorded="message_delta / message_stop",
+        recordings="cut-by-max-tokens-01",
+        why="test data without the content_block_stop that real streams have",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"usageMetadata\.serviceTier",
+        recorded="absent",
+        why="models before 2026-05 don't send it",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.finishMessage",
+        recorded="absent",
+        why="models of 2025 don't send it with a call",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.finishMessage",
+        recorded="string",
+        recordings="no-content-01",
+        why="an internal error of the model in words of its own, which no turn says",
+    ),
+    Excepted(
+        dialect="gemini",
+        where="chunk",
+        path=r"usageMetadata\.(thoughts|candidates)TokenCount",
+        recorded=r"absent(\|integer)?",
+        why="the counts grow with the stream; ours are whole from the first chunk",
+    ),
+    Excepted(
+        dialect="gemini",
+        where="last chunk",
+        path=r"candidates\[\]\.content\.parts(\[\]\.thoughtSignature)?",
+        recorded=r"absent(\|string)?",
+        why="which parts share a chunk with the end is a matter of time; the signature stands in an earlier one of ours",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.safetyRatings\[\]\.(probability|blocked|probabilityScore|severity|severityScore)",
+        recordings="safety-finish-01",
+        why="what the classifier found is no part of a turn; the scores are Vertex test data of gemini-1.5",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.(avgLogprobs|index|safetyRatings)",
+        recordings="gemini-generateContent-(safety-finish-01|text-03)|gemini-streamGenerateContent-tool-result-followup-json",
+        why="gemini-2.0 sent averages and ratings unasked and no index; later ones on the Gemini API do the opposite",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.index",
+        recorded="integer",
+        recordings="^vertex",
+        cut=True,
+        why="Firebase's test data has it; none of the raw recordings of Vertex does",
+    ),
+    Excepted(
+        dialect="gemini",
+        path=r"candidates\[\]\.logprobsResult\.topCandidates\[\]\.candidates\[\]",
+        recorded="object",
+        why="a turn says the chosen tokens; no others are made up beside them",
+    ),
+    Excepted(
+        dialect="gemini",
+        where="value",
+        path=r"candidates\[\]\.avgLogprobs",
+        recordings="vertex-generateContent-logprobs-01",
+        why="the average of the vendor counts tokens that aren't in the answer",
+    ),
+)
+
+
+def excepting(dialect: str, difference: Difference) -> Excepted | None:
+    """The entry that covers a difference."""
+    return next((entry for entry in EXCEPTIONS if entry.covers(dialect, difference)), None)

@@ -1,0 +1,209 @@
+"""A table of turns, each asked for in every vendor's own words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fake_llm._dialect import Asked, Choice, Dialect, Exchange, Ids
+from fake_llm._model import Headers, Request, Usage
+from fake_llm._turns import Refusal, Thinking, ToolCall
+
+__all__ = ["TURNS", "Turn", "exchange"]
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+_TOOLS: Mapping[str, dict[str, Any]] = {
+    "get_weather": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "now": {"type": "object", "properties": {}},
+}
+
+
+_USAGE = Usage(11, 7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn and what its request asks for."""
+
+    choices: tuple[tuple[tuple[Any, ...], str], ...]
+    tools: bool = False
+    schema: bool = False
+    thinking: bool = False
+    logprobs: tuple[Any, ...] | None = None
+    usage: Usage = _USAGE
+    include_usage: bool = True
+    broken: bool = False
+    """Whether its arguments aren't JSON: where arguments are an object on the wire, no schema lets that through."""
+
+    def carried(self, dialect: Dialect) -> bool:
+        """Whether the vendor can say this."""
+        kinds = {type(part) for parts, _ in self.choices for part in parts}
+        speakable = not self.broken or dialect.name.startswith("openai")
+        return speakable and kinds <= dialect.carries and (len(self.choices) == 1 or dialect.choices)
+
+
+def _said(*parts: Any, finish: str = "stop", **asked: Any) -> Turn:
+    return Turn(choices=((parts, finish),), **asked)
+
+
+_PARIS = ToolCall("get_weather", {"city": "Paris"})
+_OSLO = ToolCall("get_weather", {"city": "Oslo"})
+
+TURNS: Mapping[str, Turn] = {
+    "text": _said("It is sunny in Paris, as ever."),
+    "empty-text": _said(""),
+    "unicode": _said("Žluťoučký kůň 🐎\n\n第二"),
+    "no-usage-asked": _said("Hello there.", include_usage=False),
+    "tool-call": _said(_PARIS, finish="tool_calls", tools=True),
+    "tool-call-without-arguments": _said(ToolCall("now", {}), finish="tool_calls", tools=True),
+    "text-and-tool-call": _said("Let me look.", _PARIS, finish="tool_calls", tools=True),
+    "parallel": _said(_PARIS, _OSLO, finish="tool_calls", tools=True),
+    "text-and-parallel": _said("Let me look.", _PARIS, _OSLO, finish="tool_calls", tools=True),
+    "tool-call-cut-off": _said(ToolCall("get_weather", '{"city": "Pa'), finish="length", tools=True, broken=True),
+    "tool-offered-not-called": _said("No need.", tools=True),
+    "refusal": _said(Refusal("I can't help with that."), finish="refusal", schema=True),
+    "text-and-refusal": _said("Well.", Refusal("I can't help with that."), finish="refusal"),
+    "thinking": _said(Thinking("Paris is in France."), "Sunny.", thinking=True),
+    "signed-thinking": _said(
+        Thinking("Paris is in France.", signature="c2lnbmVk"), _PARIS, finish="tool_calls", tools=True, thinking=True
+    ),
+    "redacted-thinking": _said(Thinking("hidden", redacted=True), "Sunny.", thinking=True),
+    "structured": _said('{"name":"Ada"}', schema=True),
+    "length": _said("It is sunny in", finish="length"),
+    "blocked": Turn(choices=(((), "content_filter"),)),
+    "filtered": _said("It is", finish="content_filter"),
+    "stop-sequence": _said("It is sunny", finish="stop_sequence"),
+    "two-choices": Turn(choices=((("Heads.",), "stop"), (("Tails, by all means.",), "length"))),
+    "usage": _said("Hello.", usage=Usage(100, 50, cached_tokens=64, cache_write_tokens=8, reasoning_tokens=30)),
+    "no-usage": _said("Hello.", usage=Usage(0, 0)),
+    "logprobs": _said("Hello there", logprobs=(("Hello", -0.25), (" there", -1.5))),
+}
+
+
+def exchange(dialect: Dialect, name: str, *, stream: bool, provider: str | None = None) -> Exchange:
+    """The exchange of one turn of the table."""
+    turn = TURNS[name]
+    ids = Ids(name.encode())
+    url, body = _REQUESTS[dialect.name](turn, stream)
+    request = Request("POST", url, Headers((("content-type", "application/json"),)), json.dumps(body).encode(), "httpx")
+    return Exchange(
+        provider=provider or _PROVIDERS[dialect.name],
+        asked=Asked(request, dialect, body),
+        ids=ids,
+        model=_MODELS[dialect.name],
+        stream=stream,
+        choices=tuple(
+            Choice(tuple(_with_id(dialect, ids, part) for part in parts), finish, turn.logprobs)
+            for parts, finish in turn.choices
+        ),
+        usage=turn.usage,
+    )
+
+
+def _with_id(dialect: Dialect, ids: Ids, part: Any) -> Any:
+    return ToolCall(part.name, part.arguments, dialect.tool_id(ids)) if isinstance(part, ToolCall) else part
+
+
+_PROVIDERS = {
+    "openai_chat": "openai",
+    "openai_responses": "openai",
+    "anthropic_messages": "anthropic",
+    "gemini": "gemini",
+}
+_MODELS = {
+    "openai_chat": "gpt-4o",
+    "openai_responses": "gpt-5",
+    "anthropic_messages": "claude-sonnet-4-5",
+    "gemini": "gemini-2.5-flash",
+}
+
+
+def _chat(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    if turn.schema:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "person", "schema": _SCHEMA, "strict": True},
+        }
+    if turn.logprobs:
+        body |= {"logprobs": True, "top_logprobs": 2}
+    if len(turn.choices) > 1:
+        body["n"] = len(turn.choices)
+    if stream:
+        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if turn.include_usage else {})}
+    return "https://api.openai.com/v1/chat/completions", body
+
+
+def _responses(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": "gpt-5", "input": "Hello"}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "name": name, "parameters": schema, "strict": False} for name, schema in _TOOLS.items()
+        ]
+    if turn.schema:
+        body["text"] = {"format": {"type": "json_schema", "name": "person", "schema": _SCHEMA, "strict": True}}
+    if turn.thinking:
+        body["reasoning"] = {"effort": "low", "summary": "auto"}
+    if turn.logprobs:
+        body |= {"include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    if stream:
+        body["stream"] = True
+    return "https://api.openai.com/v1/responses", body
+
+
+def _anthropic(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 4096,
+        "messages": [{"role": "user", "content": "Hello"}],
+    }
+    if turn.tools:
+        body["tools"] = [{"name": name, "input_schema": schema} for name, schema in _TOOLS.items()]
+    if turn.schema:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": _SCHEMA}}
+    if turn.thinking:
+        body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    if turn.choices[0][1] == "stop_sequence":
+        body["stop_sequences"] = ["END"]
+    if stream:
+        body["stream"] = True
+    return "https://api.anthropic.com/v1/messages", body
+
+
+def _gemini(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    config: dict[str, Any] = {}
+    body: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+    if turn.tools:
+        body["tools"] = [
+            {
+                "functionDeclarations": [
+                    {"name": name, "parametersJsonSchema": schema} for name, schema in _TOOLS.items()
+                ]
+            }
+        ]
+    if turn.schema:
+        config |= {"responseMimeType": "application/json", "responseJsonSchema": _SCHEMA}
+    if turn.thinking:
+        config["thinkingConfig"] = {"includeThoughts": True}
+    if turn.logprobs:
+        config |= {"responseLogprobs": True, "logprobs": 2}
+    if len(turn.choices) > 1:
+        config["candidateCount"] = len(turn.choices)
+    if config:
+        body["generationConfig"] = config
+    verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
+    return f"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:{verb}", body
+
+
+_REQUESTS = {"openai_chat": _chat, "openai_responses": _responses, "anthropic_messages": _anthropic, "gemini": _gemini}
