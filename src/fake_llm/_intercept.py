@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
 from fake_llm import _environment, _install
-from fake_llm._errors import ScriptError, UninterceptedCallError, sentence
+from fake_llm._errors import FunctionTurnError, ScriptError, UninterceptedCallError, sentence
 from fake_llm._fake import FakeLLM, here
 from fake_llm._model import Handler
 from fake_llm._stacks import STACKS
@@ -172,9 +172,10 @@ def _enter(fake: FakeLLM) -> None:
     global _active  # noqa: PLW0603 - blocks are process-wide
     if fake._options.env:
         _environment.enter()
-        for place, provider in _environment.declared_hosts().items():
-            fake._routes.declare(place, provider)
     try:
+        if fake._options.env:
+            for place, provider in _environment.declared_hosts().items():
+                fake._routes.declare(place, provider)
         _install.install(_find, _known, _refuse, _WATCHES)
     except BaseException:
         if fake._options.env:
@@ -197,9 +198,21 @@ def _close(fake: FakeLLM) -> None:
 
 def _leave(fake: FakeLLM, error: BaseException | None) -> None:
     _close(fake)
+    _judge(fake, error)
+
+
+def _judge(fake: FakeLLM, error: BaseException | None) -> None:
+    """Raise what the end of a block raises in place of what is leaving it."""
     verdict = fake._verdict(error)
-    if verdict is not None:
+    if verdict is None:
+        return
+    if not isinstance(error, FunctionTurnError):
         raise verdict
+    context = verdict.__context__
+    try:
+        raise verdict
+    finally:
+        verdict.__context__ = context  # the test's own error, as if nothing had carried it
 
 
 _WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}
@@ -214,10 +227,23 @@ def _parameter(function: Callable[..., Any]) -> str | None:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
-    if "fake_llm" in parameters:
+    names = [name for name, parameter in parameters.items() if parameter.kind in _BY_NAME]
+    if "fake_llm" in names:
         return "fake_llm"
-    wanted = (FakeLLM, "FakeLLM", "fake_llm.FakeLLM")
-    return next((name for name, parameter in parameters.items() if parameter.annotation in wanted), None)
+    return next((name for name in names if _wants_fake(parameters[name].annotation, function)), None)
+
+
+_BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _wants_fake(annotation: Any, function: Callable[..., Any]) -> bool:
+    """Whether an annotation is `FakeLLM`, also where annotations are kept as text."""
+    if not isinstance(annotation, str):
+        return annotation is FakeLLM
+    if annotation.rpartition(".")[2] == "FakeLLM":
+        return True
+    value = getattr(inspect.unwrap(function), "__globals__", {}).get(annotation)  # `import … as` another name
+    return value is FakeLLM
 
 
 def _hide(wrapper: Callable[..., Any], function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
@@ -299,76 +325,107 @@ def _block(block: Intercept) -> Iterator[FakeLLM]:
 
 
 def _decorate_class(block: Intercept, decorated: type) -> type:
-    case = any(base.__name__ == "TestCase" and base.__module__ == "unittest.case" for base in decorated.__mro__)
+    if any(base.__name__ == "TestCase" and base.__module__ == "unittest.case" for base in decorated.__mro__):
+        for name in ("run", "debug"):
+            setattr(decorated, name, _case_run(block, getattr(decorated, name)))
+        return decorated
     for name in dir(decorated):
         if not name.startswith("test"):
             continue
         function = inspect.getattr_static(decorated, name)
-        if inspect.isfunction(function):
-            setattr(decorated, name, _case_method(function) if case else block(function))
-    if case:
-        decorated.setUp = _case_setup(block, decorated.setUp)  # type: ignore[attr-defined]
+        if inspect.isfunction(function) or isinstance(function, (staticmethod, classmethod)):
+            setattr(decorated, name, block(function))
     return decorated
 
 
+# --- unittest -----------------------------------------------------------------------------------
+
+
 _CASE: Final = "_fake_llm_block"
+_STEPS: Final = ("asyncSetUp", "tearDown", "asyncTearDown")
 
 
-def _case_setup(block: Intercept, original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A `setUp` that enters the block first; it is left by `addCleanup`, after `tearDown`."""
+def _case_run(block: Intercept, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A `run` or `debug` of a `TestCase` whose steps know of the block.
+
+    They are replaced on the instance for the time of the run, so that a subclass with a `setUp` or with
+    tests of its own has the block too. Of a class and its base that are both decorated, the class's own counts.
+    """
 
     @functools.wraps(original)
-    def setUp(case: Any) -> None:
+    def run(case: Any, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(case, _CASE):
+            return original(case, *args, **kwargs)
         fake = block._template.copy()
+        steps = [name for name in (*_STEPS, case._testMethodName) if callable(getattr(case, name, None))]
+        replaced = {name: _case_step(case, fake, getattr(case, name)) for name in steps}
+        replaced["setUp"] = _case_setup(case, fake, case.setUp)
+        own = {name: vars(case)[name] for name in replaced if name in vars(case)}
+        vars(case).update(replaced)
+        setattr(case, _CASE, None)
+        try:
+            return original(case, *args, **kwargs)
+        finally:
+            for name in (_CASE, *replaced):
+                vars(case).pop(name, None)
+            vars(case).update(own)
+            if fake in _active:  # `debug` does without cleanups when a step fails
+                _close(fake)
+
+    return run
+
+
+def _case_setup(case: Any, fake: FakeLLM, original: Callable[[], Any]) -> Callable[[], Any]:
+    """A `setUp` that enters the block first; it is left by the cleanup that runs last."""
+    step = _case_step(case, fake, original)
+
+    @functools.wraps(original)
+    def setUp() -> Any:
         _enter(fake)
         setattr(case, _CASE, fake)
         case.addCleanup(_case_cleanup, case, fake)
-        original(case)
+        return step()
 
     return setUp
 
 
 def _case_cleanup(case: Any, fake: FakeLLM) -> None:
-    if getattr(case, _CASE, None) is fake:  # the test method has judged already when it took the block away
-        _leave(fake, None)
-    else:
-        _close(fake)
+    _close(fake)
+    if getattr(case, _CASE) is fake:  # else a step that failed has been judged already
+        _judge(fake, None)
 
 
-def _case_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A test method of a `TestCase`: its thread and task are the block's, its failures its own."""
+def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test method, or what runs around it: its thread and task are the block's, what leaves it is judged there."""
     name = _parameter(function)
 
-    def given(case: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        fake = getattr(case, _CASE)
+    def given(kwargs: dict[str, Any]) -> dict[str, Any]:
         fake._home = here()
         return kwargs if name is None else {**kwargs, name: fake}
 
-    def judge(case: Any, error: BaseException) -> None:
-        fake = getattr(case, _CASE)
-        setattr(case, _CASE, None)
-        verdict = fake._verdict(error)
-        if verdict is not None:
-            raise verdict
+    def judge(error: BaseException) -> None:
+        if getattr(case, _CASE) is fake:
+            setattr(case, _CASE, None)
+            _judge(fake, error)
 
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def coroutine(case: Any, *args: Any, **kwargs: Any) -> Any:
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
             try:
-                return await function(case, *args, **given(case, kwargs))
+                return await function(*args, **given(kwargs))
             except BaseException as error:
-                judge(case, error)
+                judge(error)
                 raise
 
-        return _hide(coroutine, function, name)
+        return coroutine
 
     @functools.wraps(function)
-    def method(case: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(case, *args, **given(case, kwargs))
+            return function(*args, **given(kwargs))
         except BaseException as error:
-            judge(case, error)
+            judge(error)
             raise
 
-    return _hide(method, function, name)
+    return method
