@@ -73,9 +73,11 @@ class _Installed:
         self._lock = threading.RLock()
         self._blocks = 0
         self._targets: Mapping[str, Callable[[Any], list[Patch]]] = {}
-        self._sets: list[_Set] = []
+        self._sets: dict[Any, _Set] = {}  # by the replacement
         self._finder = _Finder(self)
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._made: dict[tuple[Any, str], _Set] = {}  # to be used again, while the same functions are asked
+        self._asked: tuple[Find, Known, Refuse] | None = None
 
     @property
     def targets(self) -> Mapping[str, Callable[[Any], list[Patch]]]:
@@ -90,14 +92,15 @@ class _Installed:
             self.leave()
             raise
 
-    def _enter(
-        self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]
-    ) -> list[str]:
+    def _enter(self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> list[str]:
         """Patch what is imported; returns what another thread has begun to import before the finder was there."""
         with self._lock:
             self._blocks += 1
             if self._blocks > 1:
                 return []
+            if self._asked != (find, known, refuse):
+                self._asked = find, known, refuse
+                self._made.clear()
             watched = {name: partial(_watched, then) for name, then in watch.items() if name not in sys.modules}
             stacks = {name: partial(_patches, name, find) for name in STACKS}
             self._targets = {**guards(known, refuse), **watched, **stacks}
@@ -117,8 +120,9 @@ class _Installed:
                 return
             self._targets = {}
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self._finder]
-            while self._sets:
-                self._sets.pop().restore()
+            for entry in reversed(self._sets.values()):
+                entry.restore()
+            self._sets.clear()
 
     def patch(self, name: str, module: Any) -> None:
         """Replace what this module's target names; what is ours already stays, as under an alias of a module."""
@@ -134,15 +138,18 @@ class _Installed:
 
     def _replace(self, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, attribute)
-        if any(entry.replacement is original for entry in self._sets):
+        if original in self._sets:
             return
         while original in self._ours:  # left over by somebody who put it back after the last block
             original = self._ours[original]
-        replacement = update_wrapper(make(original), original)
-        own = attribute in vars(owner)
-        setattr(owner, attribute, replacement)
-        self._ours[replacement] = original
-        self._sets.append(_Set(owner, attribute, original, replacement, own))
+        entry = self._made.get((owner, attribute))
+        if entry is None or entry.original is not original:
+            replacement = update_wrapper(make(original), original)
+            self._ours[replacement] = original
+            entry = _Set(owner, attribute, original, replacement, attribute in vars(owner))
+            self._made[owner, attribute] = entry
+        setattr(owner, attribute, entry.replacement)
+        self._sets[entry.replacement] = entry
 
 
 def _watched(then: Callable[[], None], module: Any) -> list[Patch]:

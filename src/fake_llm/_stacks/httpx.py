@@ -1,0 +1,301 @@
+"""httpx and httpx2: the library is passed in, so that one file serves both.
+
+Two layers are replaced. The client's choice of a transport answers above whatever else patches transports;
+the stock transports answer beneath transports that wrap or extend them (retries live there). Transports
+that a test made itself (`MockTransport`, `ASGITransport`, `WSGITransport` and their kind) are left alone.
+A wrapper that keeps its inner transport in a slot, a list or a closure isn't recognised and is answered above.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from time import sleep
+from typing import Any
+
+from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._stacks import Find, Patch
+
+__all__ = ["patches", "transport"]
+
+MID_BODY = "peer closed connection without sending complete message body (incomplete chunked read)"
+
+
+def patches(module: Any, find: Find) -> list[Patch]:
+    """The two layers, sync and async."""
+    library = _library(module)
+
+    def choose(original: Any) -> Any:
+        def _transport_for_url(client: Any, url: Any) -> Any:
+            transport = original(client, url)
+            return transport if library.left_alone(transport) else library.above(transport, library, find)
+
+        return _transport_for_url
+
+    def choose_async(original: Any) -> Any:
+        def _transport_for_url(client: Any, url: Any) -> Any:
+            transport = original(client, url)
+            return transport if library.left_alone(transport) else library.above_async(transport, library, find)
+
+        return _transport_for_url
+
+    def handle(original: Any) -> Any:
+        def handle_request(transport: Any, request: Any) -> Any:
+            handler = find(request.method, str(request.url))
+            return original(transport, request) if handler is None else library.answer(request, handler)
+
+        return handle_request
+
+    def handle_async(original: Any) -> Any:
+        async def handle_async_request(transport: Any, request: Any) -> Any:
+            handler = find(request.method, str(request.url))
+            if handler is None:
+                return await original(transport, request)
+            return await library.answer_async(request, handler)
+
+        return handle_async_request
+
+    return [
+        (module.Client, "_transport_for_url", choose),
+        (module.AsyncClient, "_transport_for_url", choose_async),
+        (module.HTTPTransport, "handle_request", handle),
+        (module.AsyncHTTPTransport, "handle_async_request", handle_async),
+    ]
+
+
+def transport(module: Any, handler: Handler) -> Any:
+    """A `MockTransport`, sync and async, whose every request goes to this handler."""
+    return _library(module).mounted(handler, module)
+
+
+class _Above:
+    """Answers what is claimed, and hands the rest to the transport that the client chose."""
+
+    def __init__(self, inner: Any, library: _Library, find: Find) -> None:
+        self._inner = inner
+        self._library = library
+        self._find = find
+
+    def handle_request(self, request: Any) -> Any:
+        handler = self._find(request.method, str(request.url))
+        return self._inner.handle_request(request) if handler is None else self._library.answer(request, handler)
+
+
+class _AsyncAbove:
+    """`_Above` for an `AsyncClient`."""
+
+    def __init__(self, inner: Any, library: _Library, find: Find) -> None:
+        self._inner = inner
+        self._library = library
+        self._find = find
+
+    async def handle_async_request(self, request: Any) -> Any:
+        handler = self._find(request.method, str(request.url))
+        if handler is None:
+            return await self._inner.handle_async_request(request)
+        return await self._library.answer_async(request, handler)
+
+
+class _Mounted:
+    """The two halves of a `MockTransport` without a function behind them."""
+
+    def __init__(self, handler: Handler, module: Any) -> None:
+        self._handler = handler
+        self._library = _library(module)
+
+    def handle_request(self, request: Any) -> Any:
+        return self._library.answer(request, self._handler)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        return await self._library.answer_async(request, self._handler)
+
+
+class _Played:
+    """A body played step by step to a client that blocks; closing it lets go of what is left."""
+
+    def __init__(self, steps: Sequence[Step], library: _Library, request: Any) -> None:
+        self._steps = iter(steps)
+        self._library = library
+        self._request = request
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        for step in self._steps:
+            if isinstance(step, bytes):
+                return step
+            if isinstance(step, Pause):
+                sleep(step.seconds)
+            else:
+                self.close()
+                sleep(step.delay)
+                raise self._library.error(step, self._request, MID_BODY)
+        raise StopIteration
+
+    def close(self) -> None:
+        self._steps = iter(())
+
+
+class _AsyncPlayed:
+    """`_Played` on an event loop. Not a generator, so that an abandoned one needs no finalizer of the loop."""
+
+    def __init__(self, steps: Sequence[Step], library: _Library, request: Any) -> None:
+        self._steps = iter(steps)
+        self._library = library
+        self._request = request
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for step in self._steps:
+            if isinstance(step, bytes):
+                return step
+            if isinstance(step, Pause):
+                await _sleep_async(step.seconds)
+            else:
+                await self.aclose()
+                await _sleep_async(step.delay)
+                raise self._library.error(step, self._request, MID_BODY)
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        self._steps = iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """httpx or httpx2, with the classes that are made once for it.
+
+    Attributes:
+        faults: The exception and its usual message, by the kind of a fault.
+        own: The transports a test makes for itself, and those that extend the stock ones.
+        stock: The library's own transports for the network.
+        any_transport: The base classes of all transports.
+    """
+
+    module: Any
+    above: Any
+    above_async: Any
+    mounted: Any
+    played: Any
+    played_async: Any
+    faults: Mapping[str, tuple[Any, str]]
+    own: tuple[Any, ...]
+    stock: tuple[Any, ...]
+    any_transport: tuple[Any, ...]
+
+    def left_alone(self, transport: Any) -> bool:
+        """Whether this transport runs: it is a test's own, or one that has the stock one beneath it."""
+        if type(transport) in self.stock:
+            return False
+        kept: Mapping[str, Any] = getattr(transport, "__dict__", {})
+        return isinstance(transport, self.own) or any(isinstance(value, self.any_transport) for value in kept.values())
+
+    def answer(self, request: Any, handler: Handler) -> Any:
+        """The handler's answer for a client that blocks."""
+        answer = handler.answer(self._read(request, request.read()))
+        if answer.delay:
+            sleep(answer.delay)
+        return self._respond(answer, request, self.played)
+
+    async def answer_async(self, request: Any, handler: Handler) -> Any:
+        """The handler's answer for a client on an event loop."""
+        answer = await handler.answer_async(self._read(request, await request.aread()))
+        if answer.delay:
+            await _sleep_async(answer.delay)
+        return self._respond(answer, request, self.played_async)
+
+    def _read(self, request: Any, body: bytes) -> Request:
+        timeout = request.extensions.get("timeout")
+        return Request(
+            request.method,
+            str(request.url),
+            Headers(_decoded(request.headers.raw)),
+            body,
+            self.module.__name__,
+            _NO_TIMEOUTS if timeout is None else _timeouts(*map(timeout.get, ("connect", "read", "write", "pool"))),
+        )
+
+    def _respond(self, answer: Response | Fault, request: Any, played: Any) -> Any:
+        if isinstance(answer, Fault):
+            raise self.error(answer, request)
+        if answer.steps is None:
+            length = ("content-length", str(len(answer.body)))
+            stream = self.module.ByteStream(answer.body)
+        else:
+            length = ("transfer-encoding", "chunked")
+            stream = played(answer.steps, self, request)
+        return self.module.Response(answer.status, headers=[*answer.headers, length], stream=stream, request=request)
+
+    def error(self, fault: Fault, request: Any, disconnected: str = "") -> BaseException:
+        """The library's own exception for a fault."""
+        if fault.error is not None:
+            return fault.error.with_traceback(None)
+        kind, usual = self.faults[fault.kind]
+        if fault.kind == "disconnect" and disconnected:
+            usual = disconnected
+        error: BaseException = kind(fault.message or usual, request=request)
+        return error
+
+
+@cache
+def _library(module: Any) -> _Library:
+    sync, asynchronous, mock = module.BaseTransport, module.AsyncBaseTransport, module.MockTransport
+    return _Library(
+        module=module,
+        above=type("Intercepted", (_Above, sync), {}),
+        above_async=type("AsyncIntercepted", (_AsyncAbove, asynchronous), {}),
+        mounted=type("FakeLLMTransport", (_Mounted, mock), {}),
+        played=type("Played", (_Played, module.SyncByteStream), {}),
+        played_async=type("AsyncPlayed", (_AsyncPlayed, module.AsyncByteStream), {}),
+        faults={
+            "read_timeout": (module.ReadTimeout, "The read operation timed out"),
+            "connect_timeout": (module.ConnectTimeout, "timed out"),
+            "write_timeout": (module.WriteTimeout, "The write operation timed out"),
+            "pool_timeout": (module.PoolTimeout, "timed out"),
+            "connect": (module.ConnectError, "[Errno 111] Connection refused"),
+            "disconnect": (module.RemoteProtocolError, "Server disconnected without sending a response."),
+            "raise": (module.RequestError, "the request failed"),
+        },
+        own=(mock, module.ASGITransport, module.WSGITransport, module.HTTPTransport, module.AsyncHTTPTransport),
+        stock=(module.HTTPTransport, module.AsyncHTTPTransport),
+        any_transport=(sync, asynchronous),
+    )
+
+
+_NO_TIMEOUTS = Timeouts()
+
+
+@lru_cache(maxsize=64)
+def _timeouts(connect: float | None, read: float | None, write: float | None, pool: float | None) -> Timeouts:
+    return Timeouts(connect, read, write, pool)
+
+
+def _decoded(raw: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    try:
+        return [(name.decode(), value.decode()) for name, value in raw]
+    except UnicodeDecodeError:
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
+
+
+async def _sleep_async(seconds: float) -> None:
+    """Sleep on whatever loop is running."""
+    trio = sys.modules.get("trio")
+    if trio is not None and _in_trio(trio):
+        await trio.sleep(seconds)
+    else:
+        import asyncio  # slow to load, and loaded here in any case: it runs
+
+        await asyncio.sleep(seconds)
+
+
+def _in_trio(trio: Any) -> bool:
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        return False
+    return True
