@@ -455,6 +455,30 @@ def test_settings_are_echoed_with_their_defaults() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "sent", "echo"),
+    [
+        ("gpt-4.1", None, {"context": None, "effort": None, "summary": None}),
+        ("gpt-5-nano", None, {"context": "current_turn", "effort": "medium", "mode": "standard", "summary": None}),
+        ("gpt-5.2", {}, {"context": "current_turn", "effort": "none", "mode": "standard", "summary": None}),
+        (
+            "o4-mini",
+            {"effort": "low"},
+            {"context": "current_turn", "effort": "low", "mode": "standard", "summary": None},
+        ),
+        (
+            "gpt-5.6-terra",
+            {"summary": "concise", "mode": "pro"},
+            {"context": "all_turns", "effort": "medium", "mode": "pro", "summary": "concise"},
+        ),
+    ],
+)
+def test_a_model_that_reasons_says_how(model: str, sent: Any, echo: dict[str, Any]) -> None:
+    body = {"model": model, "input": "hi", "reasoning": sent}
+    reasoning = DIALECT.document(exchange("x", body=body, model=model))["reasoning"]
+    assert list(reasoning.items()) == list(echo.items())
+
+
+@pytest.mark.parametrize(
     ("schema", "strict"),
     [
         ({"type": "object", "properties": {"a": {"type": "string"}}}, True),

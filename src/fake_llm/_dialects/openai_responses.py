@@ -628,7 +628,7 @@ def _started(exchange: Exchange, response_id: str, *, billed: bool = False) -> _
         **({"prompt": prompt} if prompt else {}),
         "prompt_cache_key": get("prompt_cache_key"),
         "prompt_cache_retention": _or(get("prompt_cache_retention"), "24h"),
-        "reasoning": _reasoning(get("reasoning")),
+        "reasoning": _reasoning(get("reasoning"), exchange.model),
         "safety_identifier": get("safety_identifier"),
         "service_tier": _or(get("service_tier"), "auto"),
         "store": _or(get("store"), True),
@@ -695,14 +695,26 @@ def _sorted(value: _Json) -> _Json:
     return {"type": value["type"], **{name: value[name] for name in sorted(value) if name != "type"}}
 
 
-def _reasoning(sent: Any) -> _Json:
-    if not isinstance(sent, dict):
-        return {"context": None, "effort": None, "summary": None}
+_THINKS: Final = re.compile(r"gpt-5(?!-chat)|gpt-[6-9]|o[1-9]")
+_THINKS_WHEN_TOLD: Final = re.compile(r"gpt-5\.[1-4]")
+_RECALLS_ALL: Final = re.compile(r"gpt-5\.(?:[6-9]|\d\d)|gpt-[6-9]")
+"""Models that reason, that don't unless they are told to, that see the reasoning of all turns (recorded 2026-08)."""
+
+
+def _reasoning(sent: Any, model: str) -> _Json:
+    sent = sent if isinstance(sent, dict) else {}
+    context, effort, mode = sent.get("context"), sent.get("effort"), sent.get("mode")
+    if _THINKS.match(model):
+        context = (
+            ("all_turns" if _RECALLS_ALL.match(model) else "current_turn") if context in (None, "auto") else context
+        )
+        effort = ("none" if _THINKS_WHEN_TOLD.match(model) else "medium") if effort is None else effort
+        mode = mode or "standard"
     summary = _or(sent.get("summary"), sent.get("generate_summary"))
     return {
-        "context": sent.get("context"),
-        "effort": sent.get("effort"),
-        **({"mode": sent["mode"]} if "mode" in sent else {}),
+        "context": context,
+        "effort": effort,
+        **({"mode": mode} if mode else {}),
         "summary": "detailed" if summary == "auto" else summary,  # recorded for every model that was asked for "auto"
     }
 
