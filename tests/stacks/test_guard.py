@@ -101,6 +101,17 @@ def test_on_a_loop_it_is_refused_in_the_tasks_own_thread(loop: str, way: str, mo
     assert threads == [threading.main_thread()]
 
 
+def test_other_hosts_are_reached_on_uvloop(listening: int):
+    uvloop = pytest.importorskip("uvloop")
+
+    async def main() -> None:
+        transport, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, "127.0.0.1", listening)
+        transport.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+
+
 def test_trio_is_refused():
     trio = pytest.importorskip("trio")
     with pytest.raises(Refused) as caught:

@@ -21,7 +21,7 @@ from fake_llm import _install
 from fake_llm._install import uninstall
 from fake_llm._model import Response
 from fake_llm._stacks import STACKS
-from stacks._support import HOST, URL, Refused, Scripted, block, enter, leave
+from stacks._support import HOST, URL, Refused, Scripted, block, enter, find, known, leave, refuse
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 OK = Response(200, body=b"ok")
@@ -321,3 +321,17 @@ def test_the_guard_is_under_the_same_count():
             pass
         with pytest.raises(Refused):
             socket.getaddrinfo(HOST, 443)
+
+
+def test_an_import_in_this_process_is_caught_and_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "late_library.py").write_text("Session = type('Session', (), {'get_adapter': lambda self, url: url})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    seen: list[str] = []
+    _install.install(find, known, refuse, {"late_library": lambda: seen.append("imported")})
+    try:
+        importlib.import_module("late_library")
+    finally:
+        uninstall()
+        sys.modules.pop("late_library", None)
+
+    assert seen == ["imported"]

@@ -71,8 +71,9 @@ def test_a_timeout_of_three_is_refused_as_by_requests():
         (io.BytesIO(b"file"), b"file"),
         (io.StringIO("text"), b"text"),
         ((part for part in (b"one", b"two")), b"onetwo"),
+        ([bytearray(b"one"), memoryview(b"two")], b"onetwo"),
     ],
-    ids=["none", "bytes", "text", "form", "file", "text file", "generator"],
+    ids=["none", "bytes", "text", "form", "file", "text file", "generator", "buffers"],
 )
 def test_each_form_of_a_body(data: Any, expected: bytes):
     with block(Scripted(OK)) as fake:
@@ -95,12 +96,14 @@ def test_header_bytes_arrive():
     assert fake.asked[0].headers["x-name"] == "é"
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("steps", [None, (b"a", b"b")])
-def test_cookies_and_headers_of_one_name(steps: Any):
+def test_cookies_and_headers_of_one_name(steps: Any, stream: bool):
     headers = (("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-two", "1"), ("x-two", "2"))
     session = requests.Session()
     with block(Scripted(Response(200, headers, steps=steps))):
-        response = session.post(URL)
+        response = session.post(URL, stream=stream)
+        assert response.content == b"".join(steps or ())
 
     assert dict(response.cookies) == dict(session.cookies) == {"a": "1", "b": "2"}
     assert response.headers["x-two"] == "1, 2"
@@ -266,6 +269,8 @@ def test_a_fault_in_the_middle_of_a_body(kind: Any, expected: type[Exception], t
             got.extend(response.iter_content(None))
         with pytest.raises(expected):
             requests.post(URL)
+        with pytest.raises(urllib3.exceptions.HTTPError):
+            requests.post(URL, stream=True).raw.read()
 
     assert got == [b"a"]
     assert text in str(caught.value)
