@@ -19,7 +19,7 @@ LAYERS = (
     ("_model",),
     ("_turns",),
     ("_dialect", "_options"),
-    ("_framing", "_dialects", "_validate", "_schema", "_tokens"),
+    ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens"),
     ("_services",),
     ("_endpoints",),
     ("_call", "_render", "_script", "_transcript"),

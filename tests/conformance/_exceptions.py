@@ -74,7 +74,7 @@ EXCEPTIONS: tuple[Excepted, ...] = (
     Excepted(
         dialect="openai_responses",
         path=r"(response\.)?(background|billing|completed_at|(frequency|presence)_penalty|max_tool_calls|moderation|prompt_cache_(key|retention)"
-        r"|safety_identifier|service_tier|tool_usage|top_logprobs|reasoning\.(context|summary)|text\.verbosity|tools\[.*\]\.output_schema"
+        r"|safety_identifier|service_tier|tool_usage|top_logprobs|reasoning\.(context|mode|summary)|text\.verbosity|tools\[.*\]\.output_schema"
         r"|usage\.input_tokens_details\.cache_write_tokens|output\[\]\.content\[\]\.logprobs)",
         recorded="absent",
         recordings=_BEFORE_2026_07,

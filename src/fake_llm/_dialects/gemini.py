@@ -593,6 +593,8 @@ class _Writer:
             found["safetyRatings"] = [dict(rating) for rating in _RATINGS]
         if choice.logprobs is not None:
             found |= _logprobs(choice.logprobs, self.exchange.body)
+        elif self.vertex and not self.new and not self.exchange.stream and choice.parts:
+            found["avgLogprobs"] = _AVERAGE_LOGPROB  # whole answers of 2.x models only (recorded to 2026-08)
         return found
 
     def signature(self, hidden: bool = False) -> str:
@@ -610,6 +612,9 @@ class _Writer:
             )
             written |= beside
         return written
+
+
+_AVERAGE_LOGPROB = -0.25
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
