@@ -10,7 +10,7 @@ from typing import Any
 
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Usage
-from fake_llm._turns import Framing, check_chunk_size, check_number, check_type
+from fake_llm._turns import Framing, check_chunk_size, check_number, check_switch, check_type, check_usage
 
 __all__ = ["Options", "Pace"]
 
@@ -28,12 +28,12 @@ class Pace:
 
     def check(self, where: str) -> None:
         """Refuse values that can't be."""
-        check_type(self.model, (str,), where, "model", "a name as a str")
-        check_type(self.usage, (Usage,), where, "usage", "Usage(input_tokens, output_tokens)")
+        check_type(self.model, (str,), where, "model", 'model="gpt-5"')
+        check_usage(self.usage, where)
         check_number(self.delay, where, "delay")
         check_number(self.interval, where, "interval")
         check_chunk_size(self.chunk_size, where)
-        check_type(self.framing, (Framing,), where, "framing", "Framing(…)")
+        check_type(self.framing, (Framing,), where, "framing", "framing=Framing(split=1)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,27 +93,30 @@ class Options:
             raise ScriptError(
                 sentence(
                     f"{where} got on_exhausted={self.on_exhausted!r}.",
-                    "",
+                    "There are three answers to a call for which no turn is left.",
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
         for name in ("strict", "virtual_time", "env"):
-            if not isinstance(getattr(self, name), bool):
-                raise ScriptError(
-                    sentence(f"{where} got {name}={getattr(self, name)!r}.", "", f"Write {name}=True or {name}=False.")
-                )
+            check_switch(getattr(self, name), where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            if value is None and name == "context_window":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ScriptError(
-                    sentence(f"{where} got {name}={value!r}.", f"{name} is in tokens.", f"Write {name}=8192.")
+                    sentence(
+                        f"{where} got {name}={value!r}.",
+                        f"{name} is a whole number of tokens, 0 or more.",
+                        f"Write {name}=8192.",
+                    )
                 )
         if self.cost is not None and not callable(self.cost):
             raise ScriptError(
                 sentence(
                     f"{where} got cost={self.cost!r}.",
-                    "",
-                    "Write cost=function, of a Usage, that returns a number or a dict of numbers.",
+                    "cost is a function of a Usage that returns a number or a dict of numbers.",
+                    "Write cost=lambda usage: usage.total / 1000.",
                 )
             )
         if not isinstance(self.hosts, Mapping) or not all(
@@ -121,6 +124,8 @@ class Options:
         ):
             raise ScriptError(
                 sentence(
-                    f"{where} got hosts={self.hosts!r}.", "", 'Write hosts={"llm.corp.example:8080/base": "openai"}.'
+                    f"{where} got hosts={self.hosts!r}.",
+                    "hosts is a dict of hosts, each with the provider that speaks there.",
+                    'Write hosts={"llm.corp.example:8080/base": "openai"}.',
                 )
             )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from fake_llm._errors import ScriptError, sentence
-from fake_llm._model import Usage
+from fake_llm._model import Event, Usage
 
 __all__ = [
     "Disconnect",
@@ -101,9 +101,17 @@ class ToolCall(_Value):
         if not isinstance(self.name, str) or not self.name:
             raise ScriptError(
                 sentence(
-                    f"ToolCall got {self.name!r} as its name.", "", 'Write ToolCall("get_weather", {"city": "Paris"}).'
+                    f"ToolCall got {self.name!r} as its name.",
+                    "A name is a str that isn't empty.",
+                    'Write ToolCall("get_weather", {"city": "Paris"}).',
                 )
             )
+        where = f"ToolCall({self.name!r})"
+        check_type(self.id, (str,), where, "id", 'id="call_1"')
+        check_type(self.extra, (Mapping,), where, "extra", 'extra={"index": 0}')
+        if self.extra is not None:
+            check_json(dict(self.extra), f"the extra of {where}")
+        check_switch(self.check, where, "check")
         if isinstance(self.arguments, str):
             return
         if not isinstance(self.arguments, Mapping):
@@ -114,7 +122,7 @@ class ToolCall(_Value):
                     f'Write ToolCall({self.name!r}, {{"name": value}}).',
                 )
             )
-        check_json(dict(self.arguments), f"the arguments of ToolCall({self.name!r})")
+        check_json(dict(self.arguments), f"the arguments of {where}")
 
     @property
     def json(self) -> str:
@@ -142,6 +150,8 @@ class Thinking(_Value):
 
     def __post_init__(self) -> None:
         check_text(self.text, "Thinking")
+        check_type(self.signature, (str,), "Thinking", "signature", 'signature="c2ln"')
+        check_switch(self.redacted, "Thinking", "redacted")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -237,7 +247,7 @@ class Garbage(_Value):
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, bytes):
-            raise ScriptError(sentence(f"Garbage got {self.data!r}.", "", 'Write Garbage(b"…").'))
+            raise ScriptError(sentence(f"Garbage got {self.data!r}.", "It takes bytes.", 'Write Garbage(b"…").'))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -271,8 +281,16 @@ class Framing(_Value):
     def __post_init__(self) -> None:
         if self.newline not in (None, "\n", "\r\n", "\r"):
             raise ScriptError(
-                sentence(f"Framing got newline={self.newline!r}.", "", 'Write newline="\\n", "\\r\\n" or "\\r".')
+                sentence(
+                    f"Framing got newline={self.newline!r}.",
+                    "SSE and NDJSON know three line ends.",
+                    'Write newline="\\n", "\\r\\n" or "\\r".',
+                )
             )
+        for name in ("space", "ids", "gzip", "bom", "ascii", "padding"):
+            if getattr(self, name) is not None:
+                check_switch(getattr(self, name), "Framing", name)
+        check_type(self.comment, (str,), "Framing", "comment", 'comment="keep-alive"')
         if self.comment is not None and ("\n" in self.comment or "\r" in self.comment):
             raise ScriptError(
                 sentence(
@@ -334,7 +352,10 @@ class Error(_Value):
                     'Write Error(429) or Error("overloaded"); Raw(body, status=…) sends any other.',
                 )
             )
+        check_type(self.message, (str,), "Error", "message", 'Error(429, "Too many requests.")')
         check_number(self.retry_after, "Error", "retry_after")
+        if self.body is not None and not isinstance(self.body, (bytes, str)):
+            check_json(self.body, "the body of Error")
         check_headers(self.headers, "Error")
 
     @property
@@ -395,6 +416,14 @@ class Raw(_Value):
                     'Write Raw({"id": "x"}) or Raw(b"…").',
                 )
             )
+        if isinstance(self.body, list) and not all(isinstance(item, (dict, Event, str, bytes)) for item in self.body):
+            raise ScriptError(
+                sentence(
+                    f"Raw got the list {self.body!r}.",
+                    "A list holds stream events: dicts, Event(name, payload), or str and bytes that are sent as they are.",
+                    'Write Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
+                )
+            )
         if isinstance(self.body, (dict, list)):
             check_json(
                 [
@@ -418,10 +447,8 @@ class Raw(_Value):
                 )
             )
         check_headers(self.headers, "Raw")
-        check_type(
-            self.then, THEN_TYPES, "Raw", "then", 'Disconnect(), Stall(), EndOfStream(), Error(…) or Garbage(b"…")'
-        )
-        check_type(self.framing, (Framing,), "Raw", "framing", "Framing(…)")
+        check_type(self.then, THEN_TYPES, "Raw", "then", "then=Disconnect(), or another of them")
+        check_type(self.framing, (Framing,), "Raw", "framing", "framing=Framing(split=1)")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -498,22 +525,34 @@ class Reply:
         check_number(interval, "Reply", "interval")
         check_chunk_size(chunk_size, "Reply")
         check_headers(headers, "Reply")
-        check_type(usage, (Usage,), "Reply", "usage", "Usage(input_tokens, output_tokens)")
-        check_type(model, (str,), "Reply", "model", "a name as a str")
-        check_type(id, (str,), "Reply", "id", "a str")
-        check_type(finish_reason, (str,), "Reply", "finish_reason", 'a word such as "length"')
-        check_type(then, THEN_TYPES, "Reply", "then", 'Disconnect(), Stall(), EndOfStream(), Error(…) or Garbage(b"…")')
-        check_type(framing, (Framing,), "Reply", "framing", "Framing(…)")
-        check_type(extra, (Mapping,), "Reply", "extra", 'a dict such as {"service_tier": "flex"}')
+        check_usage(usage, "Reply")
+        check_type(model, (str,), "Reply", "model", 'model="gpt-5"')
+        check_type(id, (str,), "Reply", "id", 'id="chatcmpl-1"')
+        check_type(finish_reason, (str,), "Reply", "finish_reason", 'finish_reason="length"')
+        check_type(then, THEN_TYPES, "Reply", "then", "then=Disconnect(), or another of them")
+        check_type(framing, (Framing,), "Reply", "framing", "framing=Framing(split=1)")
+        check_type(extra, (Mapping,), "Reply", "extra", 'extra={"service_tier": "flex"}')
+        check_switch(check, "Reply", "check")
+        check_list(logprobs, "Reply", "logprobs", 'logprobs=[("Hello", -0.1)]')
+        check_list(choices, "Reply", "choices", 'choices=["another answer"]')
         if edit is not None and not callable(edit):
             raise ScriptError(
-                sentence(f"Reply got edit={edit!r}.", "", "Write edit=function, over the list of wire events.")
+                sentence(
+                    f"Reply got edit={edit!r}.",
+                    "edit is a function over the list of wire events that returns the list to send.",
+                    "Write edit=lambda events: events.",
+                )
             )
         if extra is not None:
             check_json(dict(extra), "extra")
         if chunks is not None:
-            if isinstance(chunks, str) or not all(isinstance(chunk, str) for chunk in chunks):
-                raise ScriptError(sentence(f"Reply got chunks={chunks!r}.", "", 'Write chunks=["Hel", "lo"].'))
+            check_list(chunks, "Reply", "chunks", 'chunks=["Hel", "lo"]')
+            if not all(isinstance(chunk, str) for chunk in chunks):
+                raise ScriptError(
+                    sentence(
+                        f"Reply got chunks={chunks!r}.", "Chunks are pieces of its text.", 'Write chunks=["Hel", "lo"].'
+                    )
+                )
             if chunk_size is not None:
                 raise ScriptError(
                     sentence(
@@ -652,9 +691,9 @@ def check_json(value: Any, where: str) -> None:
     if not _string_keys(value):
         raise ScriptError(
             sentence(
-                f"{where[0].upper()}{where[1:]} has keys that aren't str.",
+                f"{where[0].upper()}{where[1:]} can't be written as JSON: a key isn't a str.",
                 f"It was {value!r}.",
-                "Write str keys: JSON has no others.",
+                "Write dicts with str keys: JSON has no others.",
             )
         )
 
@@ -679,7 +718,7 @@ def check_number(value: Any, where: str, name: str) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
         raise ScriptError(
-            sentence(f"{where} got {name}={value!r}.", f"{name} is in seconds, 0 or more.", f"Write {name}=0.5.")
+            sentence(f"{where} got {name}={value!r}.", "A time is in seconds, 0 or more.", f"Write {name}=0.5.")
         )
 
 
@@ -696,12 +735,22 @@ def check_chunk_size(value: Any, where: str) -> None:
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
+def check_list(value: Any, where: str, name: str, write: str) -> None:
+    """Refuse what isn't `None`, a list or a tuple."""
+    if value is not None and not isinstance(value, (list, tuple)):
+        raise ScriptError(sentence(f"{where} got {name}={value!r}.", f"{name} is a list.", f"Write {write}."))
+
+
 def check_headers(value: Any, where: str) -> None:
     """Refuse what HTTP can't carry as headers."""
     if value is None:
         return
     if not isinstance(value, Mapping):
-        raise ScriptError(sentence(f"{where} got headers={value!r}.", "", 'Write headers={"x-name": "value"}.'))
+        raise ScriptError(
+            sentence(
+                f"{where} got headers={value!r}.", "headers is a dict of str.", 'Write headers={"x-name": "value"}.'
+            )
+        )
     for name, content in value.items():
         if (
             not isinstance(name, str)
@@ -721,7 +770,30 @@ def check_headers(value: Any, where: str) -> None:
 def check_type(value: Any, types: tuple[type, ...], where: str, name: str, write: str) -> None:
     """Refuse what is neither `None` nor of one of these types."""
     if value is not None and not isinstance(value, types):
-        raise ScriptError(sentence(f"{where} got {name}={value!r}.", "", f"Write {name}= as {write}."))
+        names = " or ".join(kind.__name__ for kind in types)
+        raise ScriptError(sentence(f"{where} got {name}={value!r}.", f"{name} is of type {names}.", f"Write {write}."))
+
+
+def check_switch(value: Any, where: str, name: str) -> None:
+    """Refuse what isn't `True` or `False`."""
+    if not isinstance(value, bool):
+        raise ScriptError(
+            sentence(f"{where} got {name}={value!r}.", f"{name} is on or off.", f"Write {name}=True or {name}=False.")
+        )
+
+
+def check_usage(value: Any, where: str) -> None:
+    """Refuse what isn't `None` or a `Usage` of whole numbers, 0 or more."""
+    check_type(value, (Usage,), where, "usage", "usage=Usage(12, 5)")
+    if value is None:
+        return
+    counts = (getattr(value, item.name) for item in dataclasses.fields(value) if item.name != "details")
+    if not all(count is None or (type(count) is int and count >= 0) for count in counts):
+        raise ScriptError(
+            sentence(
+                f"{where} got usage={value!r}.", "Tokens are whole numbers, 0 or more.", "Write usage=Usage(12, 5)."
+            )
+        )
 
 
 def _class_path(value: Any) -> str:
