@@ -102,6 +102,12 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         why="never recorded (2026-08), but the vendor's schema and the types of its SDK require it",
     ),
     Excepted(
+        dialect="gemini",
+        where="value",
+        path=r"candidates\[\]\.avgLogprobs",
+        why="the model's own number: ours is always the same",
+    ),
+    Excepted(
         dialect="openai_responses",
         where="value",
         path="prompt_cache_retention",

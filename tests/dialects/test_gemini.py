@@ -339,7 +339,7 @@ def test_the_key_order_is_that_of_each_provider():
     vertex = DIALECT.document(exchange_of("Hi", provider="vertex"))
     assert list(vertex) == ["candidates", "usageMetadata", "modelVersion", "createTime", "responseId"]
     assert vertex["createTime"] == "2026-01-01T00:00:00.000000Z"
-    assert list(vertex["candidates"][0]) == ["content", "finishReason"]
+    assert list(vertex["candidates"][0]) == ["content", "finishReason", "avgLogprobs"]
     assert list(vertex["candidates"][0]["content"]) == ["role", "parts"]
     assert vertex["usageMetadata"]["trafficType"] == "ON_DEMAND"
 
