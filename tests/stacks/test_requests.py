@@ -71,7 +71,7 @@ def test_a_timeout_of_three_is_refused_as_by_requests():
         (io.BytesIO(b"file"), b"file"),
         (io.StringIO("text"), b"text"),
         ((part for part in (b"one", b"two")), b"onetwo"),
-        ([bytearray(b"one"), memoryview(b"two")], b"onetwo"),
+        ((part for part in (bytearray(b"one"), memoryview(b"two"))), b"onetwo"),
     ],
     ids=["none", "bytes", "text", "form", "file", "text file", "generator", "buffers"],
 )
