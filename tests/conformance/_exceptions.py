@@ -215,13 +215,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         recorded="object",
         why="a turn says the chosen tokens; no others are made up beside them",
     ),
-    Excepted(
-        dialect="gemini",
-        where="value",
-        path=r"candidates\[\]\.avgLogprobs",
-        recordings="vertex-generateContent-logprobs-01",
-        why="the average of the vendor counts tokens that aren't in the answer",
-    ),
 )
 
 

@@ -846,5 +846,6 @@ DIALECT: Final = Dialect(
     headers=headers,
     tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking, Refusal}),
+    too_long="prompt is too long: {tokens} tokens > {window} maximum",
     sdk_types=("anthropic.types.message.Message", "anthropic.types.beta.beta_message.BetaMessage"),
 )

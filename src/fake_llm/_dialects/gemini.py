@@ -1243,5 +1243,6 @@ DIALECT: Final = Dialect(
     tool_id=_tool_id,
     carries=frozenset({str, ToolCall, Thinking, Image}),
     choices=True,
+    too_long="The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",
     sdk_types=("google.genai.types.GenerateContentResponse",),
 )
