@@ -437,7 +437,12 @@ def _headers(
 
 def _over(headers: Headers, more: Mapping[str, str]) -> Headers:
     names = {name.lower() for name in more}
-    return (*(pair for pair in headers if pair[0].lower() not in names), *more.items())
+    kept = (pair for pair in more.items() if pair[0].lower() not in _LENGTHS)
+    return (*(pair for pair in headers if pair[0].lower() not in names), *kept)
+
+
+_LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
+"""Headers that follow from the body: each stack says them itself."""
 
 
 def _with_headers(response: Response, more: Mapping[str, str] | None) -> Response:
