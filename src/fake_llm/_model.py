@@ -113,12 +113,12 @@ NO_TIMEOUTS = Timeouts()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request as its library sends it: `url` absolute, `body` whole."""
+    """One HTTP request as its library sends it: `url` absolute, `body` whole; neither is shown in the repr."""
 
     method: str
-    url: str
+    url: str = field(repr=False)
     headers: Headers
-    body: bytes
+    body: bytes = field(repr=False)
     library: str
     timeouts: Timeouts = NO_TIMEOUTS
 
