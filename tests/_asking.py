@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from _capability import needs
 
 __all__ = ["ANTHROPIC", "ASYNC", "OPENAI", "SYNC", "ask", "ask_async", "body_of", "post"]

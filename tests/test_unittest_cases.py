@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import unittest
 from typing import Any
 
 import pytest
-from _asking import ask, ask_async
 
 import fake_llm
+from _asking import ask, ask_async
 from fake_llm import FakeLLM, UnscriptedCallError, UnusedReplyError, _intercept
 
 
@@ -56,12 +57,12 @@ def test_the_fake_is_given_to_a_test_that_wants_it() -> None:
     @fake_llm.intercept(["Hello"])
     class Case(unittest.TestCase):
         def test_by_name(self, fake_llm: FakeLLM) -> None:
-            self.assertEqual(ask("Bonjour"), "Hello")
-            self.assertEqual(fake_llm.calls[0].last_user_text, "Bonjour")
+            assert ask("Bonjour") == "Hello"
+            assert fake_llm.calls[0].last_user_text == "Bonjour"
 
         def test_by_annotation(self, llm: FakeLLM) -> None:
-            self.assertEqual(ask("Servus"), "Hello")
-            self.assertEqual(llm.calls[0].last_user_text, "Servus")
+            assert ask("Servus") == "Hello"
+            assert llm.calls[0].last_user_text == "Servus"
 
     result = run(Case)
 
@@ -100,10 +101,8 @@ def test_a_failure_that_was_swallowed_is_an_error_at_the_end() -> None:
     @fake_llm.intercept()
     class Case(unittest.TestCase):
         def test_it(self) -> None:
-            try:
+            with contextlib.suppress(BaseException):
                 ask()
-            except BaseException:
-                pass
 
     result = run(Case)
 
@@ -175,7 +174,7 @@ def test_subtests_share_the_block_of_their_test() -> None:
         def test_it(self) -> None:
             for number in ("1", "2"):
                 with self.subTest(number):
-                    self.assertEqual(ask(), number)
+                    assert ask() == number
 
     assert troubles(run(Case)) == []
 
@@ -218,7 +217,7 @@ def test_every_step_of_an_async_case_is_in_the_block() -> None:
 
         async def test_it(self, fake_llm: FakeLLM) -> None:
             said.append(await ask_async())
-            self.assertEqual(len(fake_llm.calls), 3)
+            assert len(fake_llm.calls) == 3
 
         async def asyncTearDown(self) -> None:
             said.append(await ask_async())
@@ -289,17 +288,17 @@ def test_a_subclass_has_the_block_of_its_base() -> None:
     @fake_llm.intercept(["base"])
     class Base(Counting):
         def test_inherited(self) -> None:
-            self.assertEqual(self.count(), "base")
+            assert self.count() == "base"
 
         def test_overridden(self) -> None: ...
 
     class Plain(Base):
         def test_overridden(self) -> None:
-            self.assertEqual(self.count(), "base")
+            assert self.count() == "base"
 
         def test_own(self, fake_llm: FakeLLM) -> None:
-            self.assertEqual(self.count(), "base")
-            self.assertEqual(len(fake_llm.calls), 1)
+            assert self.count() == "base"
+            assert len(fake_llm.calls) == 1
 
     assert blocks_of(Plain) == [1, 1, 1]
 
@@ -309,11 +308,11 @@ def test_a_subclass_with_a_setup_of_its_own_is_in_the_block_from_its_first_line(
     @fake_llm.intercept(["in setUp", "in the test"])
     class Base(Counting):
         def test_it(self) -> None:
-            self.assertEqual(self.count(), "in the test")
+            assert self.count() == "in the test"
 
     class WithSetUp(Base):
         def setUp(self) -> None:
-            self.assertEqual(ask(), "in setUp")
+            assert ask() == "in setUp"
             if calls_super:
                 super().setUp()
 
@@ -326,7 +325,7 @@ def test_a_decorated_subclass_of_a_decorated_class_has_its_own_block_only() -> N
         said = "base"
 
         def test_it(self) -> None:
-            self.assertEqual(self.count(), self.said)
+            assert self.count() == self.said
 
     @fake_llm.intercept(["derived"])
     class Derived(Base):
@@ -339,12 +338,12 @@ def test_a_decorated_subclass_of_a_decorated_class_has_its_own_block_only() -> N
 def test_an_undecorated_base_stays_without_a_block() -> None:
     class Base(unittest.TestCase):
         def test_it(self) -> None:
-            self.assertEqual(_intercept._active, ())
+            assert _intercept._active == ()
 
     @fake_llm.intercept()
     class Derived(Base):
         def test_it(self) -> None:
-            self.assertEqual(len(_intercept._active), 1)
+            assert len(_intercept._active) == 1
 
     assert troubles(run(Base)) == []
     assert troubles(run(Derived)) == []
@@ -358,7 +357,7 @@ def test_debug_runs_in_a_block_too(fails: bool) -> None:
     @fake_llm.intercept(["Hello"])
     class Case(unittest.TestCase):
         def test_it(self) -> None:
-            self.assertEqual(ask(), "Other" if fails else "Hello")
+            assert ask() == ("Other" if fails else "Hello")
 
     if fails:
         with pytest.raises(AssertionError, match="Other"):
@@ -373,7 +372,7 @@ def test_the_same_case_can_run_again() -> None:
     @fake_llm.intercept(["Hello"])
     class Case(unittest.TestCase):
         def test_it(self) -> None:
-            self.assertEqual(ask(), "Hello")
+            assert ask() == "Hello"
 
     case = Case("test_it")
     before = dict(vars(case))

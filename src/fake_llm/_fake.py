@@ -471,6 +471,7 @@ class FakeLLM:
             "The script had no turns."
             if not written
             else f"The script had {len(written)} turn{'s' if len(written) > 1 else ''}, all used: "
+            + ("…, " if len(written) > 5 else "")
             + ", ".join(map(_shown, written[-5:]))
             + "."
         )

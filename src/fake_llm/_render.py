@@ -180,10 +180,10 @@ def _finish(parts: Iterable[ReadyPart]) -> str:
 def _placed(value: Mapping[str, Any], view: View, *, strict: bool) -> str | ToolCall:
     """Structured output in the way the request asks for it: JSON text, or a call of the tool it is made to call."""
     choice = view.tool_choice
-    if view.schema is not None or choice.mode in ("auto", "none"):
-        return _json.text(value)
     if choice.mode == "tool" and choice.name is not None:
         return ToolCall(choice.name, value)
+    if view.schema is not None or choice.mode in ("auto", "none"):
+        return _json.text(value)
     offered = [tool for tool in view.tools.values() if choice.allowed is None or tool.name in choice.allowed]
     reasons = {tool.name: misfit(dict(value), tool.schema) for tool in offered}
     accepting = [tool for tool in offered if reasons[tool.name] is None]
@@ -262,7 +262,7 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
     if reason is not None:
         raise ScriptMismatchError(
             sentence(
-                f"The turn answers with {_clip(text)}",
+                f"The turn answers with {_clip(text)}.",
                 f"That doesn't fit the schema in the request: {reason}.",
                 "Write a value that fits, or Reply(…, check=False) for a model that misbehaves.",
             )
@@ -473,7 +473,7 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
     if turn.dialect != dialect.name:
         raise ScriptMismatchError(
             sentence(
-                f"The turn is a {turn.path}.",
+                f"The turn is the object of an SDK, {turn.path}.",
                 f"The call is {dialect.label}, whose answers are another class.",
                 'Write a turn that fits every vendor, such as "text", or this vendor\'s own object.',
             )
@@ -483,7 +483,7 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ScriptError) as error:
         raise ScriptMismatchError(
             sentence(
-                f"The turn is a {turn.path}.",
+                f"The turn is the object of an SDK, {turn.path}.",
                 f"It can't be read back as an answer: {error}.",
                 "Write Raw({…}) to send it as it is.",
             )

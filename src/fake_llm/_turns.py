@@ -207,9 +207,10 @@ class Json(_Value):
 class Structured(_Value):
     """Structured output, given in the way the request asks for it. Made from dicts, models and dataclasses."""
 
-    _positional: ClassVar[tuple[str, ...]] = ("value",)
-
     value: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return repr(dict(self.value))
 
 
 Part: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Json | Structured"
