@@ -1,0 +1,171 @@
+"""SDK calls beside their floor: the same SDK on a `MockTransport` that returns the same bytes ready-made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import groq
+import httpx
+import httpx2
+import openai
+import respx
+
+import fake_llm
+from benchmarks._rounds import Case, Prepared, batch
+
+ANSWER = "The capital of France is Paris, a city of two million people on the river Seine."
+CHUNKS = [f"word{index:02d} " for index in range(100)]
+PROMPT = "What is the capital of France?"
+TOOL_CALL = fake_llm.ToolCall("get_weather", {"city": "Paris", "unit": "celsius"})
+
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}},
+    "required": ["city", "unit"],
+    "additionalProperties": False,
+}
+SEARCH = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+    "required": ["query", "limit"],
+    "additionalProperties": False,
+}
+REPORT = {
+    "type": "object",
+    "properties": {"summary": {"type": "string"}, "temperature": {"type": "number"}},
+    "required": ["summary", "temperature"],
+    "additionalProperties": False,
+}
+MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """An SDK, its client on a transport, and the library of that transport."""
+
+    name: str
+    client: Callable[..., Any]
+    http_client: Callable[..., Any]
+    library: Any
+
+    def floor(self, call: Callable[[Any], object], response: Any) -> Prepared:
+        """A client whose transport returns this response's bytes."""
+        status, headers, body = response.status, list(response.headers.multi_items()), response.body
+
+        def answer(request: Any) -> Any:
+            return self.library.Response(status, headers=headers, content=body)
+
+        @contextmanager
+        def prepare(count: int) -> Iterator[Callable[[], object]]:
+            transport = self.library.MockTransport(answer)
+            with self.client(api_key="none", http_client=self.http_client(transport=transport)) as client:
+                yield lambda: call(client)
+
+        return prepare
+
+    def ours(self, call: Callable[[Any], object], turn: Any) -> Prepared:
+        """A client in a block whose script has a turn for each call."""
+
+        @contextmanager
+        def prepare(count: int) -> Iterator[Callable[[], object]]:
+            with fake_llm.intercept([turn] * count), self.client(api_key="none") as client:
+                yield lambda: call(client)
+
+        return prepare
+
+    def answer(self, call: Callable[[Any], object], turn: Any) -> Any:
+        """What one faked call is answered."""
+        with fake_llm.intercept([turn]) as fake, self.client(api_key="none") as client:
+            call(client)
+        return fake.calls[0].response
+
+    def case(self, title: str, call: Callable[[Any], object], turn: Any, target: float, count: int) -> Case:
+        """The call beside its floor."""
+        floor = self.floor(call, self.answer(call, turn))
+        return Case(f"{self.name}, {title}", batch(self.ours(call, turn)), batch(floor), "floor", target, count)
+
+
+OPENAI = Sdk("openai chat", openai.OpenAI, openai.DefaultHttpxClient, httpx2)
+ANTHROPIC = Sdk("anthropic messages", anthropic.Anthropic, anthropic.DefaultHttpxClient, httpx2)
+GROQ = Sdk("groq chat", groq.Groq, groq.DefaultHttpxClient, httpx)
+
+
+def openai_whole(client: Any) -> object:
+    return client.chat.completions.create(model="gpt-4o", messages=MESSAGES)
+
+
+def openai_tools(client: Any) -> object:
+    schema = {"name": "report", "strict": True, "schema": REPORT}
+    tools = [
+        {"type": "function", "function": {"name": name, "description": text, "parameters": parameters, "strict": True}}
+        for name, text, parameters in (
+            ("get_weather", "The weather of a city.", WEATHER),
+            ("search", "Search the web.", SEARCH),
+        )
+    ]
+    return client.chat.completions.create(
+        model="gpt-4o",
+        messages=MESSAGES,
+        tools=tools,
+        response_format={"type": "json_schema", "json_schema": schema},
+    )
+
+
+def openai_stream(client: Any) -> object:
+    return sum(1 for _ in client.chat.completions.create(model="gpt-4o", messages=MESSAGES, stream=True))
+
+
+def anthropic_whole(client: Any) -> object:
+    return client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=MESSAGES)
+
+
+def anthropic_tools(client: Any) -> object:
+    return client.messages.create(
+        model="claude-sonnet-4-5",
+        max_tokens=1024,
+        messages=MESSAGES,
+        tools=[
+            {"name": "get_weather", "description": "The weather of a city.", "input_schema": WEATHER},
+            {"name": "search", "description": "Search the web.", "input_schema": SEARCH},
+        ],
+        output_config={"format": {"type": "json_schema", "schema": REPORT}},
+    )
+
+
+def anthropic_stream(client: Any) -> object:
+    events = client.messages.create(model="claude-sonnet-4-5", max_tokens=1024, messages=MESSAGES, stream=True)
+    return sum(1 for _ in events)
+
+
+def cases() -> Iterator[Case]:
+    """The floor beside itself, which shows the noise, then each SDK."""
+    stream = fake_llm.Reply("".join(CHUNKS), chunks=CHUNKS)
+    floor = batch(OPENAI.floor(openai_whole, OPENAI.answer(openai_whole, ANSWER)))
+    yield Case("the floor of openai chat, beside itself", floor, floor)
+    yield OPENAI.case("whole", openai_whole, ANSWER, 1.10, 10)
+    yield OPENAI.case("two tools and a schema, a tool call", openai_tools, TOOL_CALL, 1.15, 10)
+    yield OPENAI.case("stream of 100 chunks", openai_stream, stream, 1.06, 2)
+    yield ANTHROPIC.case("whole", anthropic_whole, ANSWER, 1.10, 10)
+    yield ANTHROPIC.case("two tools and a schema, a tool call", anthropic_tools, TOOL_CALL, 1.15, 10)
+    yield ANTHROPIC.case("stream of 100 chunks", anthropic_stream, stream, 1.06, 2)
+    yield from groq_cases()
+
+
+def groq_cases() -> Iterator[Case]:
+    """On httpx, where respx can answer too."""
+    response = GROQ.answer(openai_whole, ANSWER)
+    ours = batch(GROQ.ours(openai_whole, ANSWER))
+
+    @contextmanager
+    def static_route(count: int) -> Iterator[Callable[[], object]]:
+        with respx.mock as router, groq.Groq(api_key="none") as client:
+            url = "https://api.groq.com/openai/v1/chat/completions"
+            static = httpx.Response(200, headers=response.headers.multi_items(), content=response.body)
+            router.post(url).mock(return_value=static)
+            yield lambda: openai_whole(client)
+
+    yield Case("groq chat, whole", ours, batch(static_route), "a static respx route", 1.08)
