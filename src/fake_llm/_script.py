@@ -49,10 +49,7 @@ class Broken:
         """The exception to raise; the same instance each time when an instance was scripted."""
         if isinstance(self.error, BaseException):
             return self.error.with_traceback(None)
-        try:
-            return self.error()
-        except TypeError:
-            return self.error("scripted by fake_llm")
+        return _made(self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +57,13 @@ class Function:
     """A turn that is decided when the request is there."""
 
     function: Callable[[Call], Any]
+
+
+def _made(kind: type[BaseException]) -> BaseException:
+    try:
+        return kind()
+    except TypeError:
+        return kind("scripted by fake_llm")
 
 
 Turn: TypeAlias = "Reply | Error | Raw | Verbatim | Broken | Function"
@@ -83,8 +87,10 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
     verbatim = _as_verbatim(value)
     if verbatim is not None:
         return verbatim
-    if isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException)):
+    if isinstance(value, BaseException):
         return Broken(value)
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return _as_fault(value)
     if isinstance(value, Mapping):
         _refuse_vendor_body(value)
     structured = as_structured(value)
@@ -119,6 +125,20 @@ def as_script(value: Any) -> tuple[Turn, ...]:
             )
         )
     return (as_turn(value),)
+
+
+def _as_fault(kind: type[BaseException]) -> Broken:
+    try:
+        _made(kind)
+    except Exception as error:
+        raise ScriptError(
+            sentence(
+                f"A script got the exception class {kind.__module__}.{kind.__qualname__}.",
+                f"It can't be made without arguments, nor with a text alone: {error}.",
+                f"Write an instance: {kind.__qualname__}(…).",
+            )
+        ) from None
+    return Broken(kind)
 
 
 def _as_parts(value: Sequence[Any], where: str) -> Reply:

@@ -184,6 +184,7 @@ class Image(_Value):
                     'Write Image(png_bytes) or Image("https://…").',
                 )
             )
+        check_type(self.media_type, (str,), "Image", "media_type", 'a str such as "image/png"')
 
     @property
     def base64(self) -> str:
