@@ -72,6 +72,5 @@ __all__ = [
     "intercept",
 ]
 
-for _name in __all__:
-    globals()[_name].__module__ = __name__
-del _name
+for _public in map(globals().__getitem__, __all__):
+    _public.__module__ = __name__

@@ -36,6 +36,7 @@ def misfit(value: Any, schema: Mapping[str, Any]) -> str | None:
 
 def _validator(schema: Mapping[str, Any]) -> Any:
     import jsonschema
+    import jsonschema.validators
     import referencing.jsonschema
 
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)

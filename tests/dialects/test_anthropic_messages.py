@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests._shared import needs_shared, shared_dir
 
+from _shared import needs_shared, shared_dir
 from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids, named_results
 from fake_llm._dialects.anthropic_messages import DIALECT, dumps, pad
 from fake_llm._framing import Sse, Whole
@@ -179,7 +179,7 @@ def test_no_parts_and_empty_text(streamed: bool) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    "neutral, vendor",
+    ("neutral", "vendor"),
     [
         ("stop", "end_turn"),
         ("tool_calls", "tool_use"),
@@ -196,7 +196,7 @@ def test_finish_reasons(neutral: str, vendor: str, streamed: bool) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    "text, stops, named",
+    ("text", "stops", "named"),
     [("a b END", ["STOP", "END"], "END"), ("a END b", ["STOP", "END"], "END"), ("a", ["STOP", "END"], "STOP")],
 )
 def test_stop_sequence_names_one_of_the_request(text: str, stops: list[str], named: str, streamed: bool) -> None:
@@ -542,7 +542,7 @@ def test_beta_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    "url, body, model, stream",
+    ("url", "body", "model", "stream"),
     [
         (URL, {"model": "claude-x"}, "claude-x", False),
         (URL, {"model": "claude-x", "stream": True}, "claude-x", True),
@@ -582,7 +582,7 @@ def with_part(part: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "changes, message",
+    ("changes", "message"),
     [
         ({"max_tokens": ...}, "max_tokens: Field required"),
         ({"model": ...}, "model: Field required"),

@@ -6,14 +6,11 @@ import importlib
 import json
 from typing import Any
 
-import groq
-import groq.types.chat as groq_types
-import openai
-import openai.types.chat as openai_types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from _capability import load
 from fake_llm import _json
 from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids
 from fake_llm._dialects.openai_chat import DIALECT, pad
@@ -21,6 +18,11 @@ from fake_llm._errors import ScriptMismatchError
 from fake_llm._framing import Framing, Sse, Whole
 from fake_llm._model import Headers, Request, SentToolCall, ToolChoice, Usage, View
 from fake_llm._turns import ERROR_NAMES, Error, Refusal, Reply, Thinking, ToolCall
+
+openai = load("openai")
+groq = load("groq")
+openai_types = load("openai", "openai.types.chat")
+groq_types = load("groq", "groq.types.chat")
 
 URL = "https://api.openai.com/v1/chat/completions"
 USER = [{"role": "user", "content": "Hi"}]

@@ -7,13 +7,12 @@ import importlib
 import json
 from typing import Any
 
-import openai
-import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests._shared import needs_shared, shared_dir
 
+from _capability import load
+from _shared import needs_shared, shared_dir
 from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids, named_results
 from fake_llm._dialects.openai_responses import DIALECT, pad
 from fake_llm._errors import ScriptMismatchError
@@ -22,6 +21,8 @@ from fake_llm._json import pretty
 from fake_llm._model import Headers, Request, ToolChoice, Usage
 from fake_llm._turns import ERROR_NAMES, Error, Framing, Image, Refusal, Thinking, ToolCall
 
+openai = load("openai")
+pydantic = load("pydantic")
 httpx = importlib.import_module("httpx" if openai.__version__.startswith("2.") else "httpx2")
 WHOLE = Whole(pretty)
 WIRE = Sse(named=True, done=None, pad=pad)
