@@ -1,0 +1,1073 @@
+"""One way to ask every client, and one shape for what each of them made of the answer.
+
+`Client.ask` sends one request by an SDK's own means and reads its own objects: the whole answer, the
+stream event by event, the SDK's accumulating helper, or its parsing into a model. What a client can't do is said
+by the capabilities it has, so a case asks for capabilities and knows no client.
+
+Every method is a coroutine, for clients that block too: `Client.run` drives those by hand, with no event
+loop, so one adapter serves both flavours of an SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import importlib
+import inspect
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from _capability import has
+from fake_llm._stacks import STACKS
+
+OBJECT = {"type": "object", "additionalProperties": False}
+TOOLS: Mapping[str, Mapping[str, Any]] = {
+    "get_weather": {**OBJECT, "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "get_time": {**OBJECT, "properties": {"zone": {"type": "string"}}, "required": ["zone"]},
+    "ping": {**OBJECT, "properties": {}, "required": []},
+}
+SCHEMA = {
+    **OBJECT,
+    "properties": {"city": {"type": "string"}, "sky": {"type": "string"}},
+    "required": ["city", "sky"],
+}
+
+
+@functools.cache
+def weather_model() -> Any:
+    """The Pydantic model of `SCHEMA`."""
+    pydantic = importlib.import_module("pydantic")
+    return pydantic.create_model("Weather", city=(str, ...), sky=(str, ...))
+
+
+# --- what is asked, what is heard ----------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Called:
+    """A tool call; its id is no part of what a script without ids says."""
+
+    name: str
+    arguments: Any
+    id: str | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spent:
+    """Tokens: all of the input, all of the output, and what is part of them; `None` where the SDK has no place for it."""
+
+    input: int
+    output: int
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """A request: its history is `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`."""
+
+    history: tuple[Any, ...]
+    tools: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    schema: bool = False
+    n: int | None = None
+    mode: str = "whole"
+    retries: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the SDK gave."""
+
+    text: str = ""
+    tool_calls: tuple[Called, ...] = ()
+    refusal: str = ""
+    thinking: str = ""
+    finish: str | None = None
+    usage: Spent | None = None
+    choices: tuple[str, ...] = ()
+    deltas: tuple[str, ...] = ()
+    parsed: Any = None
+    id: str | None = None
+    model: str | None = None
+    native: Any = None
+
+
+class Heard:
+    """Collects an answer, whole or piece by piece; what arrived before a fault stays readable."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, list[str]] = {}
+        self.calls: dict[Any, dict[str, Any]] = {}
+        self.refusal: list[str] = []
+        self.thinking: list[str] = []
+        self.finish: str | None = None
+        self.usage: Spent | None = None
+        self.parsed: Any = None
+        self.id: str | None = None
+        self.model: str | None = None
+        self.native: Any = None
+
+    def say(self, text: str | None, index: int = 0) -> None:
+        pieces = self.texts.setdefault(index, [])
+        if text:
+            pieces.append(text)
+
+    def call(self, key: Any, *, name: str | None = None, id: str | None = None, arguments: Any = None) -> None:
+        found = self.calls.setdefault(key, {"name": "", "id": None, "arguments": ""})
+        found["name"] += name or ""
+        found["id"] = id or found["id"]
+        if isinstance(arguments, str):
+            found["arguments"] += arguments
+        elif arguments is not None:
+            found["arguments"] = arguments
+
+    def answer(self) -> Answer:
+        calls = (
+            Called(
+                call["name"],
+                json.loads(call["arguments"] or "{}") if isinstance(call["arguments"], str) else call["arguments"],
+                call["id"],
+            )
+            for _, call in sorted(self.calls.items())
+        )
+        deltas = self.texts.get(0, [])
+        return Answer(
+            "".join(deltas),
+            tuple(calls),
+            "".join(self.refusal),
+            "".join(self.thinking),
+            self.finish,
+            self.usage,
+            tuple("".join(self.texts[index]) for index in sorted(self.texts)),
+            tuple(deltas),
+            self.parsed,
+            self.id,
+            self.model,
+            self.native,
+        )
+
+
+def at(value: Any, *path: Any) -> Any:
+    """What lies at the end of a path of attributes and indexes, `None` where it breaks off."""
+    for name in path:
+        if value is None:
+            return None
+        value = (value[name] if len(value) > name else None) if isinstance(name, int) else getattr(value, name, None)
+    return value
+
+
+def some(value: Any) -> Any:
+    return value or ()
+
+
+async def done(value: Any) -> Any:
+    """The result, of an async client's call too."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def each(items: Any) -> AsyncIterator[Any]:
+    """The items of a stream of either kind."""
+    if hasattr(items, "__aiter__"):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item
+
+
+@asynccontextmanager
+async def within(manager: Any) -> AsyncIterator[Any]:
+    """The inside of a context manager of either kind."""
+    if hasattr(manager, "__aenter__"):
+        async with manager as inner:
+            yield inner
+    else:
+        with manager as inner:
+            yield inner
+
+
+def drive(coroutine: Any) -> Any:
+    """The result of a coroutine that never suspends."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    coroutine.close()
+    raise AssertionError("a client that blocks suspended")
+
+
+# --- vocabularies: the bodies of requests, and how answers are read --------------------------------
+
+
+class Chat:
+    """OpenAI chat completions, and those who speak it."""
+
+    dialect = "openai_chat"
+    finishes: ClassVar = {"tool_calls": "tool_calls", "refusal": "stop"}
+    thinking_names: ClassVar = ("reasoning_content", "reasoning")
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [Chat.message(*item) for item in ask.history]}
+        if ask.tools:
+            body["tools"] = [
+                {"type": "function", "function": {"name": name, "parameters": dict(schema), "strict": True}}
+                for name, schema in ask.tools.items()
+            ]
+        if ask.schema:
+            form = {"name": "Weather", "schema": SCHEMA, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        if ask.n:
+            body["n"] = ask.n
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "user", "content": rest[0]}
+        if role == "tool":
+            return {"role": "tool", "tool_call_id": rest[0].id, "content": rest[1]}
+        answer: Answer = rest[0]
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
+        if answer.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                }
+                for call in answer.tool_calls
+            ]
+        return message
+
+    @classmethod
+    def whole(cls, heard: Heard, completion: Any) -> None:
+        cls._head(heard, completion)
+        for choice in completion.choices:
+            message = choice.message
+            cls._said(heard, message, choice.index)
+            for index, call in enumerate(some(at(message, "tool_calls"))):
+                heard.call(index, id=call.id, name=call.function.name, arguments=call.function.arguments)
+            heard.finish = choice.finish_reason
+            parsed = at(message, "parsed")
+            heard.parsed = parsed if parsed is not None else heard.parsed
+
+    @classmethod
+    def piece(cls, heard: Heard, chunk: Any) -> None:
+        cls._head(heard, chunk)
+        for choice in some(chunk.choices):
+            cls._said(heard, choice.delta, choice.index)
+            for call in some(at(choice.delta, "tool_calls")):
+                function = call.function
+                heard.call(call.index, id=at(call, "id"), name=at(function, "name"), arguments=function.arguments)
+            heard.finish = choice.finish_reason or heard.finish
+
+    @classmethod
+    def _head(cls, heard: Heard, answer: Any) -> None:
+        heard.id, heard.model = answer.id, answer.model
+        usage = at(answer, "usage") or at(answer, "x_groq", "usage")
+        if usage is not None:
+            heard.usage = Spent(
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                at(usage, "prompt_tokens_details", "cached_tokens"),
+                at(usage, "completion_tokens_details", "reasoning_tokens"),
+            )
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        heard.say(at(said, "content"), index)
+        heard.refusal.append(at(said, "refusal") or "")
+        heard.thinking.extend(at(said, name) or "" for name in cls.thinking_names)
+
+
+class GroqChat(Chat):
+    """The same, with reasoning where Groq has it."""
+
+    thinking_names: ClassVar = ("reasoning",)
+
+
+class Responses:
+    """OpenAI responses."""
+
+    dialect = "openai_responses"
+    finishes: ClassVar = dict.fromkeys(("stop", "tool_calls", "refusal"), "completed") | {"length": "max_output_tokens"}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        items = [entry for item in ask.history for entry in Responses.items(*item)]
+        body: dict[str, Any] = {"model": model, "input": items}
+        if ask.tools:
+            body["tools"] = [
+                {"type": "function", "name": name, "parameters": dict(schema), "strict": True}
+                for name, schema in ask.tools.items()
+            ]
+        if ask.schema:
+            body["text"] = {"format": {"type": "json_schema", "name": "Weather", "schema": SCHEMA, "strict": True}}
+        return body
+
+    @staticmethod
+    def items(role: str, *rest: Any) -> Iterator[Any]:
+        if role == "user":
+            yield {"role": "user", "content": rest[0]}
+        elif role == "tool":
+            yield {"type": "function_call_output", "call_id": rest[0].id, "output": rest[1]}
+        elif rest[0].native is not None:
+            yield from rest[0].native
+        else:
+            if rest[0].text:
+                yield {"role": "assistant", "content": rest[0].text}
+            for call in rest[0].tool_calls:
+                arguments = json.dumps(call.arguments)
+                yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
+
+    @classmethod
+    def whole(cls, heard: Heard, response: Any) -> None:
+        cls._end(heard, response)
+        heard.native = list(response.output)
+        for index, item in enumerate(response.output):
+            if item.type == "function_call":
+                heard.call(index, id=item.call_id, name=item.name, arguments=item.arguments)
+            elif item.type == "reasoning":
+                heard.thinking.extend(part.text for part in item.summary)
+            elif item.type == "message":
+                for part in item.content:
+                    if part.type == "refusal":
+                        heard.refusal.append(part.refusal)
+                    else:
+                        heard.say(part.text)
+                        heard.parsed = at(part, "parsed") or heard.parsed
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        kind = event.type
+        if kind == "response.output_text.delta":
+            heard.say(event.delta)
+        elif kind == "response.refusal.delta":
+            heard.refusal.append(event.delta)
+        elif kind == "response.reasoning_summary_text.delta":
+            heard.thinking.append(event.delta)
+        elif kind == "response.output_item.added" and event.item.type == "function_call":
+            heard.call(event.output_index, id=event.item.call_id, name=event.item.name)
+        elif kind == "response.function_call_arguments.delta":
+            heard.call(event.output_index, arguments=event.delta)
+        elif kind in {"response.completed", "response.incomplete", "response.failed"}:
+            cls._end(heard, event.response)
+
+    @staticmethod
+    def _end(heard: Heard, response: Any) -> None:
+        heard.id, heard.model = response.id, response.model
+        heard.finish = at(response, "incomplete_details", "reason") or response.status
+        usage = response.usage
+        if usage is not None:
+            heard.usage = Spent(
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.input_tokens_details.cached_tokens,
+                usage.output_tokens_details.reasoning_tokens,
+            )
+
+
+class Messages:
+    """Anthropic messages."""
+
+    dialect = "anthropic_messages"
+    finishes: ClassVar = {
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "refusal": "refusal",
+        "content_filter": "refusal",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        messages = [Messages.message(*item) for item in ask.history]
+        body: dict[str, Any] = {"model": model, "max_tokens": 1024, "messages": messages}
+        if ask.tools:
+            body["tools"] = [{"name": name, "input_schema": dict(schema)} for name, schema in ask.tools.items()]
+        if ask.schema:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": SCHEMA}}
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "user", "content": rest[0]}
+        if role == "tool":
+            result = {"type": "tool_result", "tool_use_id": rest[0].id, "content": rest[1]}
+            return {"role": "user", "content": [result]}
+        answer: Answer = rest[0]
+        if answer.native is not None:
+            return {"role": "assistant", "content": answer.native}
+        text = [{"type": "text", "text": answer.text}] if answer.text else []
+        calls = [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
+            for call in answer.tool_calls
+        ]
+        return {"role": "assistant", "content": [*text, *calls]}
+
+    @classmethod
+    def whole(cls, heard: Heard, message: Any) -> None:
+        heard.id, heard.model = message.id, message.model
+        heard.native = None if isinstance(message, SimpleNamespace) else message.content
+        for index, block in enumerate(message.content):
+            if block.type == "text":
+                heard.say(block.text)
+                heard.parsed = at(block, "parsed_output") or heard.parsed
+            elif block.type == "thinking":
+                assert block.signature
+                heard.thinking.append(block.thinking)
+            elif block.type == "tool_use":
+                heard.call(index, id=block.id, name=block.name, arguments=plain(block.input))
+        cls._end(heard, message, message.usage)
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        kind = event.type
+        if kind == "message_start":
+            heard.id, heard.model = event.message.id, event.message.model
+        elif kind == "content_block_start" and event.content_block.type == "tool_use":
+            heard.call(event.index, id=event.content_block.id, name=event.content_block.name)
+        elif kind == "content_block_delta":
+            delta = event.delta
+            if delta.type == "text_delta":
+                heard.say(delta.text)
+            elif delta.type == "thinking_delta":
+                heard.thinking.append(delta.thinking)
+            elif delta.type == "input_json_delta":
+                heard.call(event.index, arguments=delta.partial_json)
+        elif kind == "message_delta":
+            cls._end(heard, event.delta, event.usage)
+
+    @staticmethod
+    def _end(heard: Heard, end: Any, usage: Any) -> None:
+        heard.finish = end.stop_reason
+        heard.refusal.append(at(end, "stop_details", "explanation") or "")
+        cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        reasoning = at(usage, "output_tokens_details", "thinking_tokens")
+        heard.usage = Spent(usage.input_tokens + cached + written, usage.output_tokens, cached, reasoning)
+
+
+def plain(value: Any) -> Any:
+    """JSON values, of namespaces too."""
+    if isinstance(value, SimpleNamespace):
+        return {name: plain(item) for name, item in vars(value).items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+class Contents:
+    """Gemini."""
+
+    dialect = "gemini"
+    finishes: ClassVar = {
+        "stop": "STOP",
+        "tool_calls": "STOP",
+        "length": "MAX_TOKENS",
+        "content_filter": "SAFETY",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        config: dict[str, Any] = {}
+        if ask.tools:
+            declared = [{"name": name, "parameters_json_schema": dict(schema)} for name, schema in ask.tools.items()]
+            config["tools"] = [{"function_declarations": declared}]
+        if ask.schema:
+            config["response_mime_type"] = "application/json"
+            if ask.mode == "parse":
+                config["response_schema"] = weather_model()
+            else:
+                config["response_json_schema"] = SCHEMA
+        if ask.n:
+            config["candidate_count"] = ask.n
+        return {"model": model, "contents": [Contents.content(*item) for item in ask.history], "config": config}
+
+    @staticmethod
+    def content(role: str, *rest: Any) -> Any:
+        if role == "user":
+            return {"role": "user", "parts": [{"text": rest[0]}]}
+        if role == "tool":
+            response = {"name": rest[0].name, "response": {"result": rest[1]}}
+            return {"role": "user", "parts": [{"function_response": response}]}
+        answer: Answer = rest[0]
+        if answer.native is not None:
+            return answer.native
+        text = [{"text": answer.text}] if answer.text else []
+        calls = [{"function_call": {"name": call.name, "args": call.arguments}} for call in answer.tool_calls]
+        return {"role": "model", "parts": [*text, *calls]}
+
+    @classmethod
+    def whole(cls, heard: Heard, response: Any) -> None:
+        cls.piece(heard, response)
+        heard.native = at(response.candidates, 0, "content")
+
+    @classmethod
+    def piece(cls, heard: Heard, response: Any) -> None:
+        heard.id, heard.model = response.response_id, response.model_version
+        heard.parsed = response.parsed if response.parsed is not None else heard.parsed
+        blocked = at(response, "prompt_feedback", "block_reason")
+        heard.finish = heard.finish or at(blocked, "name")
+        for index, candidate in enumerate(some(response.candidates)):
+            for part in some(at(candidate, "content", "parts")):
+                if part.function_call is not None:
+                    call = part.function_call
+                    heard.call(len(heard.calls), id=call.id, name=call.name, arguments=dict(call.args or {}))
+                elif part.thought:
+                    heard.thinking.append(part.text or "")
+                else:
+                    heard.say(part.text, candidate.index or index)
+            heard.finish = at(candidate, "finish_reason", "name") or heard.finish
+        usage = response.usage_metadata
+        if usage is not None and usage.candidates_token_count is not None:
+            thoughts = usage.thoughts_token_count or 0
+            output = usage.candidates_token_count + thoughts
+            heard.usage = Spent(usage.prompt_token_count, output, usage.cached_content_token_count or 0, thoughts)
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+EVERYTHING = frozenset(
+    {
+        "refusal",
+        "thinking",
+        "cached tokens",
+        "reasoning tokens",
+        "several choices",
+        "retries",
+        "read time-out",
+        "errors inside a stream",
+        "comments in a stream",
+        "line separators in a stream",
+    }
+)
+STATUSES = {
+    "bad_request": 400,
+    "authentication": 401,
+    "not_found": 404,
+    "rate_limit": 429,
+    "server_error": 500,
+    "overloaded": 503,
+}
+
+
+class Client:
+    """One client library against one provider.
+
+    Attributes:
+        modes: `whole`, `stream` (event by event), `helper` (the SDK's accumulating stream) and `parse` (into a model).
+        can: What it can do beyond text and tool calls.
+        needs: The distributions it is made of.
+        unable: Why it can't be used in this environment, `None` when it can.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Any,
+        *,
+        provider: str,
+        model: str,
+        needs: tuple[str, ...],
+        can: frozenset[str],
+        modes: tuple[str, ...],
+        is_async: bool = False,
+        unable: str | None = None,
+    ) -> None:
+        self.name = name
+        self.vocabulary = vocabulary
+        self.provider = provider
+        self.model = model
+        self.can = can
+        self.modes = modes
+        self.is_async = is_async
+        missing = [requirement for requirement in needs if not has(requirement)]
+        self.unable = f"needs {', '.join(missing)}" if missing else unable
+        self.heard = Heard()
+        self._made: Any = None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def run(self, coroutine: Any) -> Any:
+        """The result of a case: on an event loop for an async client, on none for one that blocks."""
+        return asyncio.run(coroutine) if self.is_async else drive(coroutine)
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        """One request; the SDK's own exceptions come out as they are."""
+        history = (("user", prompt),) if isinstance(prompt, str) else tuple(prompt)
+        ask = Ask(history, **options)
+        heard = self.heard = Heard()
+        if self._made is None:
+            self._made = self.make()
+        await getattr(self, ask.mode)(heard, ask)
+        return heard.answer()
+
+    def finish(self, neutral: str) -> str:
+        """The vendor's word."""
+        return self.vocabulary.finishes.get(neutral, neutral)
+
+    def fresh(self) -> Client:
+        """The same with a client of its own, made as a user makes it."""
+        fresh = type(self).__new__(type(self))
+        fresh.__dict__.update(self.__dict__)
+        fresh._made = fresh.plain()
+        return fresh
+
+    def make(self) -> Any:
+        raise NotImplementedError
+
+    def plain(self) -> Any:
+        """A client with nothing but defaults."""
+        return self.make()
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        """The class that this client raises, and the status it says."""
+        raise NotImplementedError
+
+    def status(self, error: BaseException) -> int | None:
+        return getattr(error, "status_code", None)
+
+    def verbatim(self) -> Any:
+        """An answer as the SDK's own object."""
+        raise NotImplementedError
+
+
+class Stainless(Client):
+    """openai, anthropic and groq: made by one generator, so they are alike."""
+
+    def __init__(self, package: str, maker: str, vocabulary: Any, **options: Any) -> None:
+        super().__init__(f"{package}.{maker}/{vocabulary.dialect}", vocabulary, is_async="Async" in maker, **options)
+        self.package = package
+        self.maker = maker
+
+    @property
+    def module(self) -> Any:
+        return importlib.import_module(self.package)
+
+    def make(self) -> Any:
+        return getattr(self.module, self.maker)(_strict_response_validation=True)
+
+    def plain(self) -> Any:
+        return getattr(self.module, self.maker)()
+
+    def sdk(self, ask: Ask) -> Any:
+        return self._made.with_options(max_retries=ask.retries)
+
+    wraps_stream_faults = False
+
+    @property
+    def http(self) -> Any:
+        """The HTTP library below it."""
+        newer = has("openai>=3") if self.package == "openai" else self.package == "anthropic" and has("anthropic>=1")
+        return importlib.import_module("httpx2" if newer else "httpx")
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in {"disconnect", "stall"} and mode != "whole" and not self.wraps_stream_faults:
+            return http_error(self.http, kind), None
+        if kind == "in_stream":
+            return self.error("overloaded", mode) if mode == "whole" else self.error_in_stream()
+        name = {
+            "bad_request": "BadRequestError",
+            "authentication": "AuthenticationError",
+            "not_found": "NotFoundError",
+            "rate_limit": "RateLimitError",
+            "timeout": "APITimeoutError",
+            "stall": "APITimeoutError",
+            "connection": "APIConnectionError",
+            "disconnect": "APIConnectionError",
+        }.get(kind, "InternalServerError")
+        return getattr(self.module, name), STATUSES.get(kind)
+
+    def error_in_stream(self) -> tuple[type[BaseException], int | None]:
+        return self.module.APIError, None
+
+
+class ChatClient(Stainless):
+    """Chat completions."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        return self.vocabulary.body(ask, self.model)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        completion = await done(self.sdk(ask).chat.completions.create(**self.body(ask)))
+        self.vocabulary.whole(heard, completion)
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        stream = await done(self.sdk(ask).chat.completions.create(**self.body(ask), stream=True, **self.counting))
+        async for chunk in each(stream):
+            self.vocabulary.piece(heard, chunk)
+
+    counting: ClassVar[dict[str, Any]] = {}
+
+    def verbatim(self) -> Any:
+        kind = importlib.import_module(f"{self.package}.types.chat").ChatCompletion
+        return kind.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": {"role": "assistant", "content": "Word for word.", "refusal": None},
+                        "logprobs": None,
+                        "finish_reason": "stop",
+                    }
+                ],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            }
+        )
+
+
+class OpenAIChat(ChatClient):
+    """openai's own: counts in streams, accumulates and parses."""
+
+    counting: ClassVar[dict[str, Any]] = {"stream_options": {"include_usage": True}}
+    wraps_stream_faults = has("openai>=3")
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        return (self.module.LengthFinishReasonError, None) if kind == "unfinished" else super().error(kind, mode)
+
+    async def helper(self, heard: Heard, ask: Ask) -> None:
+        async with within(self.sdk(ask).chat.completions.stream(**self.body(ask), **self.counting)) as stream:
+            async for _ in each(stream):
+                pass
+            self.vocabulary.whole(heard, await done(stream.get_final_completion()))
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = self.body(ask) | {"response_format": weather_model()}
+        self.vocabulary.whole(heard, await done(self.sdk(ask).chat.completions.parse(**body)))
+
+
+class OpenAIResponses(Stainless):
+    """Responses."""
+
+    wraps_stream_faults = has("openai>=3")
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        return (RuntimeError, None) if kind == "unfinished" else super().error(kind, mode)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        response = await done(self.sdk(ask).responses.create(**Responses.body(ask, self.model)))
+        Responses.whole(heard, response)
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        stream = await done(self.sdk(ask).responses.create(**Responses.body(ask, self.model), stream=True))
+        async for event in each(stream):
+            Responses.piece(heard, event)
+
+    async def helper(self, heard: Heard, ask: Ask) -> None:
+        async with within(self.sdk(ask).responses.stream(**Responses.body(ask, self.model))) as stream:
+            async for _ in each(stream):
+                pass
+            Responses.whole(heard, await done(stream.get_final_response()))
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = Responses.body(dataclasses.replace(ask, schema=False), self.model)
+        Responses.whole(heard, await done(self.sdk(ask).responses.parse(**body, text_format=weather_model())))
+
+    def verbatim(self) -> Any:
+        details = {"input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0}}
+        details["output_tokens_details"] = {"reasoning_tokens": 0}
+        part = {"type": "output_text", "annotations": [], "text": "Word for word."}
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        return importlib.import_module("openai.types.responses").Response.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "response",
+                "created_at": 1,
+                "model": "verbatim-model",
+                "status": "completed",
+                "output": [message],
+                "parallel_tool_calls": True,
+                "tool_choice": "auto",
+                "tools": [],
+                "usage": {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10, **details},
+            }
+        )
+
+
+class AnthropicMessages(Stainless):
+    """Messages."""
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Messages.whole(heard, await done(self.sdk(ask).messages.create(**Messages.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        stream = await done(self.sdk(ask).messages.create(**Messages.body(ask, self.model), stream=True))
+        async for event in each(stream):
+            Messages.piece(heard, event)
+
+    async def helper(self, heard: Heard, ask: Ask) -> None:
+        async with within(self.sdk(ask).messages.stream(**Messages.body(ask, self.model))) as stream:
+            async for _ in each(stream):
+                pass
+            Messages.whole(heard, await done(stream.get_final_message()))
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = Messages.body(dataclasses.replace(ask, schema=False), self.model)
+        Messages.whole(heard, await done(self.sdk(ask).messages.parse(**body, output_format=weather_model())))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind == "overloaded":
+            exceptions = importlib.import_module("anthropic._exceptions")
+            return exceptions.OverloadedError, 529
+        return super().error(kind, mode)
+
+    def error_in_stream(self) -> tuple[type[BaseException], int | None]:
+        return self.module.APIStatusError, 200
+
+    def verbatim(self) -> Any:
+        return importlib.import_module("anthropic.types").Message.model_validate(
+            {
+                "id": "verbatim-1",
+                "type": "message",
+                "role": "assistant",
+                "model": "verbatim-model",
+                "content": [{"type": "text", "text": "Word for word."}],
+                "stop_reason": "end_turn",
+                "stop_sequence": None,
+                "usage": {"input_tokens": 7, "output_tokens": 3},
+            }
+        )
+
+
+class GenAI(Client):
+    """google-genai."""
+
+    def make(self) -> Any:
+        client = importlib.import_module("google.genai").Client()
+        return client.aio if self.is_async else client
+
+    async def sdk(self, ask: Ask) -> Any:
+        if not ask.retries:
+            return self._made
+        options = {"attempts": ask.retries + 1, "initial_delay": 0.001, "max_delay": 0.001, "jitter": 0.001}
+        client = importlib.import_module("google.genai").Client(http_options={"retry_options": options})
+        return client.aio if self.is_async else client
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        sdk = await self.sdk(ask)
+        body = Contents.body(ask, self.model)
+        Contents.whole(heard, await done(sdk.models.generate_content(**body)))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        sdk = await self.sdk(ask)
+        stream = await done(sdk.models.generate_content_stream(**Contents.body(ask, self.model)))
+        async for response in each(stream):
+            Contents.piece(heard, response)
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        await self.whole(heard, ask)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind == "in_stream":
+            kind = "overloaded"
+        if kind in STATUSES:
+            errors = importlib.import_module("google.genai.errors")
+            status = 400 if kind == "authentication" else STATUSES[kind]  # a wrong key is an invalid argument there
+            return (errors.ServerError if status >= 500 else errors.ClientError), status
+        return http_error(importlib.import_module(self.http), kind), None
+
+    @property
+    def http(self) -> str:
+        return "httpx2" if has("google-genai>=3") else "httpx"
+
+    def status(self, error: BaseException) -> int | None:
+        return getattr(error, "code", None)
+
+    def verbatim(self) -> Any:
+        return importlib.import_module("google.genai.types").GenerateContentResponse.model_validate(
+            {
+                "response_id": "verbatim-1",
+                "model_version": "verbatim-model",
+                "candidates": [
+                    {
+                        "content": {"role": "model", "parts": [{"text": "Word for word."}]},
+                        "finish_reason": "STOP",
+                        "index": 0,
+                    }
+                ],
+                "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3, "total_token_count": 10},
+            }
+        )
+
+
+def http_error(module: Any, kind: str) -> type[BaseException]:
+    """What httpx and httpx2 raise."""
+    names = {"connection": "ConnectError", "disconnect": "RemoteProtocolError"}
+    return getattr(module, names.get(kind, "ReadTimeout"))
+
+
+class Http(Client):
+    """An HTTP library with no SDK above it."""
+
+    def __init__(
+        self,
+        library: str,
+        vocabulary: Any,
+        url: str,
+        *,
+        is_async: bool = False,
+        lacks: frozenset[str] = frozenset(),
+        **options: Any,
+    ) -> None:
+        flavour = "async" if is_async else "sync"
+        super().__init__(
+            f"{library}-{flavour}/{vocabulary.dialect}",
+            vocabulary,
+            needs=(library,),
+            modes=("whole", "stream"),
+            can=EVERYTHING - {"retries", "errors inside a stream"} - lacks,
+            is_async=is_async,
+            **options,
+        )
+        self.library = library
+        self.url = url
+
+    @property
+    def module(self) -> Any:
+        return importlib.import_module(self.library)
+
+    sending: ClassVar[dict[str, Any]] = {}
+
+    def make(self) -> Any:
+        return self.module.AsyncClient() if self.is_async else self.module.Client()
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = self.vocabulary.body(ask, self.model)
+        if ask.mode == "stream":
+            body["stream"] = True
+            if self.vocabulary is Chat:
+                body["stream_options"] = {"include_usage": True}
+        return body
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        response = await done(self._made.post(self.url, json=self.body(ask), **self.sending))
+        response.raise_for_status()
+        self.vocabulary.whole(heard, namespaces(response.content))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async with within(self._made.stream("POST", self.url, json=self.body(ask))) as response:
+            response.raise_for_status()
+            chunks = response.aiter_bytes() if self.is_async else response.iter_bytes()
+            async for data in sse(each(chunks)):
+                self.vocabulary.piece(heard, namespaces(data))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in STATUSES:
+            overloaded = kind == "overloaded" and self.provider == "anthropic"
+            return self.module.HTTPStatusError, 529 if overloaded else STATUSES[kind]
+        return http_error(self.module, kind), None
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "response", "status_code")
+
+
+class Requests(Http):
+    """requests, with the time-out that it hasn't by itself."""
+
+    sending: ClassVar[dict[str, Any]] = {"timeout": 5}
+
+    def make(self) -> Any:
+        return self.module.Session()
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        with self._made.post(self.url, json=self.body(ask), stream=True, **self.sending) as response:
+            response.raise_for_status()
+            async for data in sse(each(response.iter_content(None))):
+                self.vocabulary.piece(heard, namespaces(data))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        exceptions = self.module.exceptions
+        if kind in STATUSES:
+            return exceptions.HTTPError, STATUSES[kind]
+        kinds = {
+            "timeout": exceptions.ReadTimeout,
+            "connection": exceptions.ConnectionError,
+            "disconnect": exceptions.ChunkedEncodingError,
+            "stall": exceptions.ConnectionError,
+        }
+        return kinds[kind], None
+
+
+def namespaces(data: bytes) -> Any:
+    return json.loads(data, object_hook=lambda fields: SimpleNamespace(**fields))
+
+
+async def sse(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The data of server-sent events, read as plainly as can be."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            data = line.removeprefix(b"data:").strip()
+            if line.startswith(b"data:") and data != b"[DONE]":
+                yield data
+
+
+NO_AIOHTTP = (
+    None
+    if not has("aiohttp") or "aiohttp" in STACKS
+    else "needs google-genai's async client on httpx (aiohttp is installed)"
+)
+_OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1", "needs": ("openai>=2",)}
+_OPENAI |= {"can": EVERYTHING | {"sdk object", "a helper that refuses unfinished answers"}}
+_OPENAI |= {"modes": ("whole", "stream", "helper", "parse")}
+_CLAUDE = "claude-sonnet-4-6"
+_ANTHROPIC: dict[str, Any] = {"provider": "anthropic", "model": _CLAUDE, "needs": ("anthropic>=0.100",)}
+_ANTHROPIC |= {
+    "can": EVERYTHING - {"several choices"} | {"sdk object", "unfinished answers in a helper"},
+    "modes": _OPENAI["modes"],
+}
+_GROQ: dict[str, Any] = {"provider": "groq", "model": "openai/gpt-oss-120b", "needs": ("groq>=1",)}
+_GROQ |= {"can": EVERYTHING - {"several choices", "refusal"} | {"sdk object"}, "modes": ("whole", "stream")}
+_GENAI: dict[str, Any] = {"provider": "gemini", "model": "gemini-2.5-flash", "needs": ("google-genai>=1.50",)}
+_GENAI_LACKS = {"refusal", "read time-out", "comments in a stream"}
+if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
+    _GENAI_LACKS.add("line separators in a stream")
+_GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
+_CHAT_URL = "https://api.openai.com/v1/chat/completions"
+_MESSAGES_URL = "https://api.anthropic.com/v1/messages"
+_HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
+
+CLIENTS: tuple[Client, ...] = (
+    OpenAIChat("openai", "OpenAI", Chat, **_OPENAI),
+    OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI),
+    OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
+    OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
+    AnthropicMessages("anthropic", "Anthropic", Messages, **_ANTHROPIC),
+    AnthropicMessages("anthropic", "AsyncAnthropic", Messages, **_ANTHROPIC),
+    ChatClient("groq", "Groq", GroqChat, **_GROQ),
+    ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
+    GenAI("genai-sync/gemini", Contents, **_GENAI),
+    GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True, unable=NO_AIOHTTP),
+    Http("httpx", Chat, _CHAT_URL, **_HTTP),
+    Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
+    Http("httpx2", Chat, _CHAT_URL, **_HTTP),
+    Http("httpx2", Chat, _CHAT_URL, **_HTTP, is_async=True),
+    Requests("requests", Chat, _CHAT_URL, **_HTTP),
+    Http("httpx", Messages, _MESSAGES_URL, provider="anthropic", model=_CLAUDE, lacks=frozenset({"several choices"})),
+)
+
+
+def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> None:
+    """Skip by capability."""
+    if client.unable is not None:
+        pytest.skip(client.unable)
+    if mode not in client.modes:
+        pytest.skip({"helper": "needs a helper that accumulates a stream", "parse": "needs parsing into a model"}[mode])
+    for need in needs:
+        if need == "pydantic":
+            if not has("pydantic"):
+                pytest.skip("needs pydantic")
+        elif need not in client.can:
+            pytest.skip(f"needs a client with: {need}")
