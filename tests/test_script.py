@@ -336,7 +336,7 @@ def test_an_sdk_exception_class_that_cannot_be_made_is_refused_when_written() ->
 @ways
 def test_raw_as_it_is(vendor: Vendor, stream: bool) -> None:
     with fake_llm.intercept(
-        [Raw(b"\xff\x00raw", 207, {"X-OddError": "yes"}), Raw("täxt"), Raw({"a": 1}), Raw("", 204), Raw("<p>", 503)]
+        [Raw(b"\xff\x00raw", 207, {"X-Odd": "yes"}), Raw("täxt"), Raw({"a": 1}), Raw("", 204), Raw("<p>", 503)]
     ):
         first = vendor.post("1", stream=stream)
         assert (first.status_code, first.content, first.headers["x-odd"]) == (207, b"\xff\x00raw", "yes")

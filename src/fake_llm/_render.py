@@ -7,8 +7,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from fake_llm import _json
@@ -34,6 +35,7 @@ from fake_llm._turns import (
     Structured,
     Then,
     ToolCall,
+    check_json,
 )
 
 __all__ = ["Rendered", "render", "render_error"]
@@ -73,6 +75,8 @@ def render(
 
 
 def _merged(outer: Pace, inner: Any) -> Pace:
+    if _said(inner) == _NOTHING:
+        return outer
     return Pace(
         model=outer.model if inner.model is None else inner.model,
         usage=outer.usage if inner.usage is None else inner.usage,
@@ -81,6 +85,10 @@ def _merged(outer: Pace, inner: Any) -> Pace:
         chunk_size=outer.chunk_size if inner.chunk_size is None else inner.chunk_size,
         framing=outer.framing if inner.framing is None else inner.framing,
     )
+
+
+_said: Final = attrgetter(*(item.name for item in fields(Pace)))
+_NOTHING: Final = _said(Pace())
 
 
 # --- the parts of a turn ------------------------------------------------------------------------
@@ -94,22 +102,46 @@ def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, opt
     else:
         response = _whole(reply, exchange, endpoint, framing)
     rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
-    return replace(rendered, usage=exchange.usage)
+    return Rendered(rendered.answer, exchange.usage, rendered.waited)
 
 
 def _fill(exchange: Exchange, reply: Reply, pace: Pace, options: Options) -> None:
     """Put into the exchange what the dialect writes from."""
-    view = exchange.view
-    strict = options.strict and view.whole
-    exchange.choices = tuple(
-        _choice(one, exchange, view, pace, strict=strict and reply.check and one.check)
-        for one in _answers(reply, exchange, view)
-    )
+    if _is_plain(reply, exchange):
+        exchange.choices = (_ready(reply, reply.parts, pace),)
+    else:
+        view = exchange.view
+        strict = options.strict and view.whole
+        exchange.choices = tuple(
+            _choice(one, exchange, view, pace, strict=strict and reply.check and one.check)
+            for one in _answers(reply, exchange, view)
+        )
     exchange.model = pace.model or exchange.model
     exchange.usage = pace.usage or estimate(exchange.body, exchange.choices)
     exchange.id = reply.id
     exchange.extra = reply.extra
     exchange.cut = reply.then is not None
+
+
+def _is_plain(reply: Reply, exchange: Exchange) -> bool:
+    """Whether the reply is text and the request has nothing to say about it, so that the view needn't be read."""
+    shaping = exchange.asked.dialect.shaping
+    return (
+        shaping is not None
+        and not reply.choices
+        and shaping.isdisjoint(exchange.body)
+        and all(isinstance(part, str) for part in reply.parts)
+    )
+
+
+def _ready(reply: Reply, parts: Sequence[Any], pace: Pace) -> Choice:
+    return Choice(
+        tuple(parts),
+        reply.finish_reason or _finish(parts),
+        reply.logprobs,
+        reply.chunk_size or pace.chunk_size,
+        reply.chunks,
+    )
 
 
 def _answers(reply: Reply, exchange: Exchange, view: View) -> tuple[Reply, ...]:
@@ -160,13 +192,7 @@ def _choice(reply: Reply, exchange: Exchange, view: View, pace: Pace, *, strict:
                 ready.name, ready.arguments, dialect.tool_id(exchange.ids), extra=ready.extra, check=ready.check
             )
         parts.append(ready)
-    choice = Choice(
-        tuple(parts),
-        reply.finish_reason or _finish(parts),
-        reply.logprobs,
-        reply.chunk_size or pace.chunk_size,
-        reply.chunks,
-    )
+    choice = _ready(reply, parts, pace)
     if strict:
         _check(choice, view)
     return choice
@@ -329,7 +355,25 @@ def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
             )
         )
         raise FunctionTurnError(wrong)
+    for item in edited:
+        _check_event(item)
     return edited
+
+
+def _check_event(item: Any) -> None:
+    try:
+        if not isinstance(item, (dict, Event, str, bytes)):
+            raise ScriptError(
+                sentence(
+                    f"edit= returned a list that holds {item!r}.",
+                    "The list holds wire events: dicts, or Event(name, payload); str and bytes are sent as they are.",
+                    "Write return events.",
+                )
+            )
+        if not isinstance(item, (str, bytes)):
+            check_json(item.payload if isinstance(item, Event) else item, "what edit= returned")
+    except ScriptError as wrong:
+        raise FunctionTurnError(wrong) from None
 
 
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
@@ -585,6 +629,8 @@ def _timed(response: Response, delay: float, timeouts: Timeouts, *, virtual: boo
         return Rendered(Fault("read_timeout", READ_TIMED_OUT, delay=0.0 if virtual else read), waited=read)
     if response.steps is None:
         return Rendered(response if virtual or not delay else replace(response, delay=delay), waited=delay)
+    if not delay and set(map(type, response.steps)) == {bytes}:
+        return Rendered(response)
     waited = delay
     steps: list[Step] = []
     paused = False
