@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
@@ -194,6 +194,9 @@ class Choice:
         return pieces
 
 
+NO_USAGE: Final = Usage(0, 0)
+
+
 @dataclass(slots=True)
 class Exchange:
     """What a dialect writes an answer from.
@@ -219,7 +222,7 @@ class Exchange:
     model: str
     stream: bool = False
     choices: tuple[Choice, ...] = ()
-    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    usage: Usage = NO_USAGE
     id: str | None = None
     extra: Mapping[str, Any] | None = None
     cut: bool = False
@@ -275,6 +278,8 @@ class Dialect:
         tool_id: A new id for a tool call in the vendor's form; `None` where it has none.
         carries: The kinds of parts this vendor can carry.
         choices: Whether it can give several answers.
+        shaping: The keys of a body that can have a say in how plain text is answered: a schema, the number of
+            answers. Where none of them is there, nobody reads the view for it; `None` reads it always.
         sdk_types: Dotted names of SDK classes that are answers of this dialect, matched along the MRO.
         too_long: The vendor's message for a prompt over the context window, with `{tokens}` and `{window}`.
     """
@@ -295,6 +300,7 @@ class Dialect:
     tool_id: Callable[[Ids], str | None]
     carries: frozenset[type]
     choices: bool = False
+    shaping: frozenset[str] | None = None
     sdk_types: tuple[str, ...] = ()
     too_long: str = "The prompt has {tokens} tokens, the context window {window}."
 

@@ -10,7 +10,8 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from fake_llm import _json
@@ -344,8 +345,25 @@ _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _CACHED: Final = 1024
 
 
+Declared: TypeAlias = "tuple[tuple[str, str, Provider], ...]"
+"""Host with port, base path and provider; the longest base first."""
+
+
+@lru_cache(maxsize=_CACHED)
+def _route(declared: Declared, method: str, url: str) -> Route | None:
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2].lower()
+    bare = place.removesuffix(_DEFAULT_PORTS.get(parts.scheme, " "))
+    path = re.sub("/{2,}", "/", parts.path)
+    for netloc, base, provider in declared:
+        if netloc in (place, bare) and (not base or path == base or path.startswith(base + "/")):
+            return Route(provider, provider.find(method, path, base))
+    known = known_provider((parts.hostname or "").rstrip("."))
+    return None if known is None else Route(known, known.find(method, path))
+
+
 class Routes:
-    """The table with the hosts of one block added; remembers the route of each URL.
+    """The table with the hosts of one block added.
 
     Args:
         hosts: `host[:port][/base]` to the name of the provider that speaks there.
@@ -355,10 +373,9 @@ class Routes:
     """
 
     def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
-        self._declared: list[tuple[str, str, Provider]] = []
+        self._declared: Declared = ()
         for place, name in (hosts or {}).items():
             self.declare(place, name)
-        self._cache: dict[tuple[str, str], Route | None] = {}
 
     def declare(self, place: str, name: str) -> None:
         """Add a host."""
@@ -378,32 +395,12 @@ class Routes:
             raise ScriptError(
                 sentence(f"hosts= got {place!r}.", "", 'Write hosts={"llm.corp.example:8080/base": "openai"}.')
             )
-        self._declared.append((split.netloc.rpartition("@")[2].lower(), split.path.rstrip("/"), provider))
-        self._declared.sort(key=lambda item: -len(item[1]))
-        self._cache = {}
+        added = (split.netloc.rpartition("@")[2].lower(), split.path.rstrip("/"), provider)
+        self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
-        key = (method, url)
-        try:
-            return self._cache[key]
-        except KeyError:
-            pass
-        if len(self._cache) >= _CACHED:
-            self._cache.clear()
-        route = self._cache[key] = self._find(method, url)
-        return route
-
-    def _find(self, method: str, url: str) -> Route | None:
-        parts = urlsplit(url)
-        place = parts.netloc.rpartition("@")[2].lower()
-        bare = place.removesuffix(_DEFAULT_PORTS.get(parts.scheme, " "))
-        path = re.sub("/{2,}", "/", parts.path)
-        for netloc, base, provider in self._declared:
-            if netloc in (place, bare) and (not base or path == base or path.startswith(base + "/")):
-                return Route(provider, provider.find(method, path, base))
-        known = known_provider((parts.hostname or "").rstrip("."))
-        return None if known is None else Route(known, known.find(method, path))
+        return _route(self._declared, method, url)
 
     def known(self, host: str) -> bool:
         """Whether a host name, port excluded, is an LLM's; a declared local one isn't refused by name."""

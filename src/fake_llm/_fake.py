@@ -6,7 +6,6 @@ await, so that one body serves clients that block and clients on an event loop.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import hashlib
 import sys
@@ -324,8 +323,10 @@ class FakeLLM:
         chat = endpoint.operation == "chat"
         model, stream = "", False
         if chat or endpoint.service is None or not endpoint.side:
-            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
+            try:
                 model, stream = dialect.model(request, body), dialect.stream(request, body)
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError):  # the vendor's to refuse
+                model, stream = "", False
         with self._script.lock:
             occurrence = self._seen[digest] = self._seen.get(digest, 0) + 1
             calls = self._side_calls if endpoint.side else self._calls

@@ -55,10 +55,9 @@ class Headers(Mapping[str, str]):
 
     def _map(self) -> dict[str, str]:
         if self._lower is None:
-            lower: dict[str, str] = {}
-            for name, value in self._items:
-                key = name.lower()
-                lower[key] = f"{lower[key]}, {value}" if key in lower else value
+            lower = {name.lower(): value for name, value in self._items}
+            if len(lower) < len(self._items):
+                lower = _joined(self._items)
             self._lower = lower
         return self._lower
 
@@ -81,6 +80,14 @@ class Headers(Mapping[str, str]):
     def __repr__(self) -> str:
         shown = {name: "***" if name.lower() in SECRET_HEADERS else value for name, value in self._items}
         return f"Headers({shown!r})"
+
+
+def _joined(items: Sequence[tuple[str, str]]) -> dict[str, str]:
+    lower: dict[str, str] = {}
+    for name, value in items:
+        key = name.lower()
+        lower[key] = f"{lower[key]}, {value}" if key in lower else value
+    return lower
 
 
 def masked_url(url: str) -> str:

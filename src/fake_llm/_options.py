@@ -55,11 +55,11 @@ class Options:
     virtual_time: bool = False
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
     env: bool = True
+    pace: Pace = field(init=False, repr=False, compare=False)
+    """What the block says about every reply."""
 
-    @property
-    def pace(self) -> Pace:
-        """What the block says about every reply."""
-        return Pace(
+    def __post_init__(self) -> None:
+        pace = Pace(
             model=self.model,
             usage=self.usage,
             delay=self.delay,
@@ -67,11 +67,12 @@ class Options:
             chunk_size=self.chunk_size,
             framing=self.framing,
         )
+        object.__setattr__(self, "pace", pace)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], base: Options | None = None) -> Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
-        names = [item.name for item in dataclasses.fields(cls)]
+        names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)

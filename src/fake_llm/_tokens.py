@@ -14,31 +14,38 @@ __all__ = ["estimate", "input_tokens", "output_usage", "tokens"]
 _CHARACTERS_A_TOKEN: Final = 4
 _TOKENS_A_MESSAGE: Final = 3
 _IMAGE_TOKENS: Final = 258
-_OPAQUE: Final = frozenset(
+_FLAT: Final = {
+    **dict.fromkeys(("role", "type", "id"), 0),
+    **dict.fromkeys(
+        (
+            "data",
+            "url",
+            "image_url",
+            "file_data",
+            "b64_json",
+            "encrypted_content",
+            "signature",
+            "thoughtSignature",
+            "thought_signature",
+        ),
+        _IMAGE_TOKENS,
+    ),
+}
+"""Keys whose values aren't read, and what they count."""
+_CONVERSATION: Final = frozenset(
     {
-        "data",
-        "url",
-        "image_url",
-        "file_data",
-        "b64_json",
-        "encrypted_content",
-        "signature",
-        "thoughtSignature",
-        "thought_signature",
+        "system",
+        "instructions",
+        "messages",
+        "input",
+        "contents",
+        "systemInstruction",
+        "system_instruction",
+        "tools",
+        "functions",
+        "response_format",
+        "prompt",
     }
-)
-_CONVERSATION: Final = (
-    "system",
-    "instructions",
-    "messages",
-    "input",
-    "contents",
-    "systemInstruction",
-    "system_instruction",
-    "tools",
-    "functions",
-    "response_format",
-    "prompt",
 )
 
 
@@ -55,8 +62,9 @@ def input_tokens(body: Any) -> int:
     if not isinstance(body, dict):
         return 0
     total = _TOKENS_A_MESSAGE
-    for key in _CONVERSATION:
-        value = body.get(key)
+    for key, value in body.items():
+        if key not in _CONVERSATION:
+            continue
         if isinstance(value, str):
             total += tokens(value)
         elif key in ("tools", "functions", "response_format"):
@@ -70,19 +78,19 @@ def input_tokens(body: Any) -> int:
 def _walk(root: Any) -> int:
     total = 0
     pending = [root]
-    while pending:
-        value = pending.pop()
+    for value in pending:  # which grows meanwhile
         if isinstance(value, str):
             total += tokens(value)
         elif isinstance(value, list):
-            pending.extend(value)
+            pending += value
             total += _TOKENS_A_MESSAGE * len(value)
         elif isinstance(value, dict):
             for key, item in value.items():
-                if key in _OPAQUE:
-                    total += _IMAGE_TOKENS
-                elif key not in ("role", "type", "id"):
+                flat = _FLAT.get(key)
+                if flat is None:
                     pending.append(item)
+                else:
+                    total += flat
     return total
 
 

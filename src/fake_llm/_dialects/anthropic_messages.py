@@ -66,7 +66,7 @@ def read(request: Request, body: Any) -> View:
     messages: list[Message] = []
     system = [text for text in (_joined(body.get("system")),) if text]
     tools: dict[str, ToolSpec] = {}
-    whole = _read_tools(body.get("tools"), tools)
+    whole = _read_tools(body.get("tools"), tools) and not _continues(body)
     for item in _dicts(body.get("messages")):
         role = item.get("role")
         if role == "assistant":
@@ -87,6 +87,12 @@ def read(request: Request, body: Any) -> View:
         _params(body),
         whole,
     )
+
+
+def _continues(body: Mapping[str, Any]) -> bool:
+    """Whether the vendor holds what came before, tools included (message threads, anthropic 2.14, read 2026-11)."""
+    thread = body.get("thread")
+    return isinstance(thread, Mapping) and thread.get("type") == "continue"
 
 
 def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -274,7 +280,7 @@ def _wrong(body: dict[str, Any], direct: bool, counts: bool) -> str | None:
     messages = body["messages"]
     if not isinstance(messages, list):
         return f"messages: {_LIST}"
-    if not messages:
+    if not messages and not _continues(body):
         return "messages: at least one message is required"
     if not counts and (wrong := _wrong_max_tokens(body)) is not None:
         return wrong
@@ -846,6 +852,7 @@ DIALECT: Final = Dialect(
     headers=headers,
     tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking, Refusal}),
+    shaping=frozenset({"output_config", "output_format"}),
     too_long="prompt is too long: {tokens} tokens > {window} maximum",
     sdk_types=("anthropic.types.message.Message", "anthropic.types.beta.beta_message.BetaMessage"),
 )

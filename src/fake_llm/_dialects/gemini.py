@@ -1243,6 +1243,7 @@ DIALECT: Final = Dialect(
     tool_id=_tool_id,
     carries=frozenset({str, ToolCall, Thinking, Image}),
     choices=True,
+    shaping=frozenset({"generationConfig", "generation_config", "n"}),
     too_long="The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",
     sdk_types=("google.genai.types.GenerateContentResponse",),
 )

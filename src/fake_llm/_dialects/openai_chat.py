@@ -1166,6 +1166,7 @@ DIALECT: Final = Dialect(
     tool_id=tool_id,
     carries=frozenset({str, ToolCall, Refusal, Thinking}),
     choices=True,
+    shaping=frozenset({"n", "response_format"}),
     too_long="This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. Please reduce the length of the messages.",
     sdk_types=(
         "openai.types.chat.chat_completion.ChatCompletion",

@@ -1662,6 +1662,7 @@ DIALECT: Final = Dialect(
     tool_id=_tool_id,
     carries=frozenset({str, ToolCall, Thinking, Refusal, Image}),
     choices=False,
+    shaping=frozenset({"text"}),
     too_long="Your input exceeds the context window of this model. Please adjust your input and try again.",
     sdk_types=("openai.types.responses.response.Response", "openai.types.responses.parsed_response.ParsedResponse"),
 )
