@@ -24,7 +24,7 @@ def body_of(text: str = "Hi", **fields: Any) -> dict[str, Any]:
 
 def post(text: str = "Hi", url: str = OPENAI, **fields: Any) -> httpx.Response:
     """The answer as a client without an SDK sees it."""
-    return httpx.post(url, json=body_of(text, **fields))
+    return httpx.post(url, json=body_of(text, **fields), verify=False)  # spares the loading of certificates
 
 
 def ask(text: str = "Hi", url: str = OPENAI, **fields: Any) -> str:
@@ -34,7 +34,7 @@ def ask(text: str = "Hi", url: str = OPENAI, **fields: Any) -> str:
 
 async def ask_async(text: str = "Hi", url: str = OPENAI, **fields: Any) -> str:
     """`ask` on an event loop."""
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=False) as client:
         return _text(await client.post(url, json=body_of(text, **fields)))
 
 
