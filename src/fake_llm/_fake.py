@@ -34,7 +34,7 @@ from fake_llm._render import Rendered, render, render_error
 from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
-from fake_llm._turns import Error, Reply, ToolCall
+from fake_llm._turns import Error, Reply, ToolCall, check_type
 
 __all__ = ["FakeLLM", "here"]
 
@@ -70,7 +70,6 @@ class _Failed:
     pace: Pace
     more: Callable[[], bool]
     attempt: int
-    place: tuple[int, Any]
 
 
 class FakeLLM:
@@ -96,7 +95,7 @@ class FakeLLM:
         self._failures: list[BaseException] = []
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
-        self._failed: dict[bytes, _Failed] = {}
+        self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._counted = 0
         self._home: tuple[int, Any] | None = None
 
@@ -200,6 +199,20 @@ class FakeLLM:
         if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
             raise ScriptError(
                 sentence(f"when() got times={times!r}.", "times is a whole number, 1 or more.", "Write times=2.")
+            )
+        check_type(tool, (str,), "when()", "tool", 'tool="get_weather"')
+        check_type(stream, (bool,), "when()", "stream", "stream=True or stream=False")
+        if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 0):
+            raise ScriptError(
+                sentence(
+                    f"when() got turn={turn!r}.",
+                    "turn is the number of assistant messages in the request, 0 or more.",
+                    "Write turn=0 for the first round.",
+                )
+            )
+        if operation is None:
+            raise ScriptError(
+                sentence("when() got operation=None.", "A rule is for chat unless it says otherwise.", "Leave it out.")
             )
         for name, value in (
             ("input", input),
@@ -369,7 +382,8 @@ class FakeLLM:
     def _generated(
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
-        taken = yield from self._take(call, exchange)
+        taken = yield from self._take(call, exchange, self._chosen(call))
+        assert taken is not None
         turn = taken.turn
         assert not isinstance(turn, Function)
         call.reply = turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
@@ -385,7 +399,7 @@ class FakeLLM:
         """A service's answer, unless a rule for its operation says another."""
         assert endpoint.service is not None
         if not endpoint.side:
-            taken = yield from self._from_rules(call, [])
+            taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
                 turn = taken.turn
                 assert not isinstance(turn, Function)
@@ -410,25 +424,29 @@ class FakeLLM:
 
     # --- choosing the turn ---
 
-    def _take(self, call: Call, exchange: Exchange) -> Generator[Awaitable[Any], Any, Taken]:
-        key = exchange.asked.digest
+    def _take(
+        self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
+    ) -> Generator[Awaitable[Any], Any, Taken | None]:
+        """The chosen turn; for a retry of what failed, the same again once there is no other."""
+        key = (exchange.asked.digest, threading.current_thread(), _task())
         failed = self._failed.get(key)
-        retried = failed is not None and _is_retry(exchange.request, failed)
+        count = _retry_count(exchange.request)
+        retried = failed is not None and count != 0
         if failed is not None and retried:
             call.attempt = failed.attempt + 1
-        header = _retry_count(exchange.request)
-        if header is not None:
-            call.attempt = header + 1
-        taken = yield from self._chosen(call, failed if retried else None)
-        if isinstance(taken.turn, (Error, Broken)):
-            self._failed[key] = _Failed(taken.turn, taken.pace, taken.more, call.attempt, here())
+        if count is not None:
+            call.attempt = count + 1
+        if failed is not None and retried and not failed.more():
+            taken: Taken | None = Taken(failed.turn, failed.pace, failed.more)
+        else:
+            taken = yield from choice
+        if taken is not None and isinstance(taken.turn, (Error, Broken)):
+            self._failed[key] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
         elif failed is not None:
             self._failed.pop(key, None)
         return taken
 
-    def _chosen(self, call: Call, failed: _Failed | None) -> Generator[Awaitable[Any], Any, Taken]:
-        if failed is not None and not failed.more():
-            return Taken(failed.turn, failed.pace, failed.more)
+    def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
         with self._script.lock:
             taken = self._script.from_queue(call)
         if taken is not None:
@@ -490,7 +508,7 @@ class FakeLLM:
         endpoint = Endpoint(operation="unknown", path="", dialect=provider.dialect)
         exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
         try:
-            taken = yield from self._from_rules(call, [])
+            taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
                 turn = taken.turn
                 assert not isinstance(turn, Function)
@@ -690,12 +708,7 @@ def _parsed(request: Request) -> Any:
 
 def _retry_count(request: Request) -> int | None:
     text = request.headers.get("x-stainless-retry-count")
-    return int(text) if text is not None and text.isdigit() else None
-
-
-def _is_retry(request: Request, failed: _Failed) -> bool:
-    count = _retry_count(request)
-    return count > 0 if count is not None else failed.place == here()
+    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
 
 
 def _default(options: Options) -> Turn | None:
