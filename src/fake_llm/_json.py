@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, NoReturn
 
 import orjson
 
 __all__ = ["FrozenDict", "FrozenList", "compact", "freeze", "loads", "pretty", "spaced", "text"]
 
-_LONG_NUMBER = re.compile(rb"\d{17}")
+_DIGITS = bytes(b"0"[0] if byte in b"0123456789" else b" "[0] for byte in range(256))
+_LONG_NUMBER = b"0" * 17
 
 
 def loads(raw: bytes) -> Any:
@@ -22,7 +22,7 @@ def loads(raw: bytes) -> Any:
     Raises:
         ValueError: The bytes aren't JSON, aren't UTF-8, or are nested too deeply.
     """
-    if not _LONG_NUMBER.search(raw):
+    if _LONG_NUMBER not in raw.translate(_DIGITS):  # ten times as fast as a regular expression
         try:
             return orjson.loads(raw)
         except orjson.JSONDecodeError:

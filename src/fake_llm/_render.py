@@ -188,9 +188,7 @@ def _choice(reply: Reply, exchange: Exchange, view: View, pace: Pace, *, strict:
                 )
             )
         if isinstance(ready, ToolCall) and ready.id is None:
-            ready = ToolCall(
-                ready.name, ready.arguments, dialect.tool_id(exchange.ids), extra=ready.extra, check=ready.check
-            )
+            ready = ready.with_id(dialect.tool_id(exchange.ids))
         parts.append(ready)
     choice = _ready(reply, parts, pace)
     if strict:

@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from operator import attrgetter
+from typing import Any, ClassVar, Final, TypeAlias
 
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Event, Usage
@@ -129,7 +130,19 @@ class ToolCall(_Value):
         """The arguments as the model writes them: compact JSON, or the `str` as it is."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return json.dumps(dict(self.arguments), ensure_ascii=False, separators=(",", ":"))
+        return _encode(dict(self.arguments))
+
+    def with_id(self, id: str | None) -> ToolCall:
+        """The same call with another id; it was checked when it was written."""
+        call = object.__new__(ToolCall)
+        for field, value in zip(ToolCall.__slots__, _values(self), strict=True):
+            object.__setattr__(call, field, value)
+        object.__setattr__(call, "id", id)
+        return call
+
+
+_values: Final = attrgetter(*ToolCall.__slots__)
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, repr=False)
