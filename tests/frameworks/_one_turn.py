@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import enum
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +13,21 @@ import fake_llm
 from _capability import load
 from fake_llm import FakeLLM, ToolCall, UnscriptedCallError
 
-__all__ = ["LOOK_UP", "LOOP", "SCRIPT", "SUNNY", "UNSCRIPTED", "Weather", "check", "fails", "fails_async", "mine"]
+__all__ = [
+    "FORECAST",
+    "LOOK_UP",
+    "LOOP",
+    "SCRIPT",
+    "SUNNY",
+    "UNSCRIPTED",
+    "Forecast",
+    "Sky",
+    "Weather",
+    "check",
+    "fails",
+    "fails_async",
+    "mine",
+]
 
 pydantic = load("pydantic>=2")
 
@@ -23,9 +39,34 @@ class Weather(pydantic.BaseModel):
     sky: str
 
 
+class Sky(enum.Enum):
+    """What one sees when one looks up."""
+
+    CLEAR = "clear"
+    GREY = "grey"
+
+
+class Day(pydantic.BaseModel):
+    """The weather of one day."""
+
+    date: dt.date
+    sky: Sky
+
+
+class Forecast(pydantic.BaseModel):
+    """The weather of the days to come: what else a schema may hold."""
+
+    city: str = pydantic.Field(description="Its name", min_length=1)
+    days: list[Day]
+    best: Day | None = None
+    source: str = pydantic.Field("station", alias="from")
+
+
 SUNNY = Weather(city="Paris", sky="sunny")
 SCRIPT = [SUNNY]
 """The script of all tests of structured output, unchanged."""
+
+FORECAST = Forecast(city="Zürich", days=[Day(date="2026-01-02", sky="clear"), Day(date="2026-01-03", sky="grey")])
 
 LOOK_UP = ToolCall("get_weather", {"city": "Paris"})
 LOOP = [LOOK_UP, SUNNY]

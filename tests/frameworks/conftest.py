@@ -11,5 +11,4 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ |= {
     "LANGSMITH_TRACING": "false",  # off unless asked for (langsmith 0.15), but a developer may have asked
     "LANGCHAIN_TRACING_V2": "false",
-    "DO_NOT_TRACK": "1",
 }

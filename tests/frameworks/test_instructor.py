@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from _one_turn import SCRIPT, SUNNY, Weather, check, fails, fails_async, mine
+from _one_turn import FORECAST, SCRIPT, SUNNY, Forecast, Weather, check, fails, fails_async, mine
 
 import fake_llm
 from _capability import has, load
@@ -102,6 +102,16 @@ async def test_partial_async(model: str, mode: Any, dialect: str):
         client = _client(model, mode, on_loop=True)
         answers = [answer async for answer in client.create_partial(**_asked(model))]
     check(answers[-1], fake, dialect, stream=True)
+
+
+@each_mode
+def test_a_nested_model(model: str, mode: Any, dialect: str):
+    asked = _asked(model) | {"response_model": Forecast}
+    if (model, mode) == (GOOGLE, Mode.TOOLS):
+        asked["strict"] = False  # instructor hands Gemini's arguments to Pydantic as Python values (1.17)
+    with fake_llm.intercept([FORECAST]):
+        answer = _client(model, mode).create(**asked)
+    assert answer.model_dump() == FORECAST.model_dump()
 
 
 @each_model

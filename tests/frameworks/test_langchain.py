@@ -7,7 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from _one_turn import LOOK_UP, LOOP, SCRIPT, SUNNY, UNSCRIPTED, Weather, check, fails, fails_async, mine
+from _one_turn import (
+    FORECAST,
+    LOOK_UP,
+    LOOP,
+    SCRIPT,
+    SUNNY,
+    UNSCRIPTED,
+    Forecast,
+    Weather,
+    check,
+    fails,
+    fails_async,
+    mine,
+)
 
 import fake_llm
 from _capability import load, needs
@@ -121,6 +134,12 @@ async def test_structured_output_async_streamed(model: Any, dialect: str, option
     check(answers[-1], fake, dialect, stream=True)
 
 
+@each_method
+def test_a_nested_model(model: Any, dialect: str, options: dict[str, Any]):
+    with fake_llm.intercept([FORECAST]):
+        assert model().with_structured_output(Forecast, **options).invoke(ASKED) == FORECAST
+
+
 @each_model
 def test_a_tool_of_several_that_must_be_called(model: Any, dialect: str):
     with fake_llm.intercept(SCRIPT) as fake:
@@ -191,6 +210,24 @@ async def test_agent_with_structured_output_async(model: Any, dialect: str, stra
     async with fake_llm.intercept(LOOP) as fake:
         state = await agents.create_agent(model(), tools=[get_weather], response_format=strategy).ainvoke(QUESTION)
     check(state["structured_response"], fake, dialect, rounds=2)
+
+
+@pytest.mark.parametrize("answer", [SUNNY, FORECAST], ids=["Weather", "Forecast"])
+@each_model
+def test_agent_with_several_structured_outputs(model: Any, dialect: str, answer: Any):
+    with fake_llm.intercept([answer]) as fake:
+        strategy = structured.ToolStrategy(Weather | Forecast)
+        state = agents.create_agent(model(), response_format=strategy).invoke(QUESTION)
+    assert state["structured_response"] == answer
+    assert set(fake.calls[0].tools) == {"Weather", "Forecast"}
+
+
+@each_model
+def test_agent_that_never_ends(model: Any, dialect: str):
+    with fake_llm.intercept([LOOK_UP] * 3, on_exhausted="stop") as fake:
+        messages = agents.create_agent(model(), tools=[get_weather]).invoke(QUESTION)["messages"]
+    assert "fake_llm" in messages[-1].text
+    assert len(fake.calls) == 4
 
 
 @each_model

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from _one_turn import LOOK_UP, LOOP, SCRIPT, SUNNY, Weather, check, fails, fails_async, mine
+from _one_turn import FORECAST, LOOK_UP, LOOP, SCRIPT, SUNNY, Forecast, Weather, check, fails, fails_async, mine
 
 import fake_llm
 from _capability import load
@@ -101,6 +101,31 @@ async def test_output_streamed(model: str, dialect: str, output: Any, tools: boo
     async with fake_llm.intercept(SCRIPT) as fake:
         answers = await _streamed(_agent(model, output, tools=tools))
     check(answers[-1], fake, dialect, stream=True)
+
+
+@each_output
+@pytest.mark.usefixtures("loop")
+def test_output_streamed_sync(model: str, dialect: str, output: Any):
+    with fake_llm.intercept(SCRIPT) as fake:
+        answers = list(_agent(model, output).run_stream_sync("Weather in Paris?").stream_output(debounce_by=None))
+    check(answers[-1], fake, dialect, stream=True)
+
+
+@pytest.mark.parametrize("how", [lambda one: one, ai.ToolOutput, ai.NativeOutput, ai.PromptedOutput])
+@each_model
+@pytest.mark.asyncio
+async def test_a_nested_model(model: str, dialect: str, how: Any):
+    async with fake_llm.intercept([FORECAST]):
+        assert (await _agent(model, how(Forecast)).run("Weather in Zürich?")).output == FORECAST
+
+
+@pytest.mark.parametrize("answer", [SUNNY, FORECAST], ids=["Weather", "Forecast"])
+@each_model
+@pytest.mark.asyncio
+async def test_one_of_several_outputs(model: str, dialect: str, answer: Any):
+    async with fake_llm.intercept([answer]) as fake:
+        assert (await _agent(model, [Weather, Forecast], tools=True).run("Weather?")).output == answer
+    assert len(fake.calls[0].tools) == 3
 
 
 @each_output
