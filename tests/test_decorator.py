@@ -557,6 +557,35 @@ async def test_fixture(agent):
     result.stdout.fnmatch_lines(["E*UnscriptedCallError: Call 0*"])
 
 
+@needs("trio")
+def test_coroutines_under_pytest_with_anyio(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEADER
+        + """
+pytestmark = pytest.mark.anyio
+
+async def ask_async():
+    body = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi"}]}
+    async with httpx.AsyncClient() as client:
+        answer = await client.post("https://api.openai.com/v1/chat/completions", json=body)
+    return answer.json()["choices"][0]["message"]["content"]
+
+@intercept(["Hello"])
+async def test_it(fake_llm, tmp_path):
+    assert (await ask_async(), len(fake_llm.calls)) == ("Hello", 1)
+
+@intercept()
+async def test_unscripted(anyio_backend_name):
+    await ask_async()
+"""
+    )
+
+    result = pytester.runpytest_inprocess("-p", "no:asyncio")
+
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["E*UnscriptedCallError: Call 0*"])
+
+
 @pytest.mark.skipif(not has("hypothesis"), reason="needs hypothesis")
 def test_under_hypothesis() -> None:
     from hypothesis import given, settings

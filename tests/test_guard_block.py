@@ -55,6 +55,33 @@ WAYS: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+def by_httpcore() -> None:
+    import httpcore
+
+    httpcore.request("GET", f"https://{HOST}/v1/models")
+
+
+def by_urllib3() -> None:
+    import urllib3
+
+    with urllib3.PoolManager() as pool:
+        pool.request("GET", f"https://{HOST}/v1/models", retries=False)
+
+
+@pytest.mark.parametrize(
+    "reach", [pytest.param(by_httpcore, marks=needs("httpcore")), pytest.param(by_urllib3, marks=needs("urllib3"))]
+)
+def test_libraries_below_the_intercepted_ones_are_guarded(reach: Callable[[], None]) -> None:
+    with fake_llm.intercept() as fake:
+        with pytest.raises(UninterceptedCallError):
+            reach()
+        fake.failures.clear()
+        with ThreadPoolExecutor(1) as pool, pytest.raises(Exception, match="this way isn't intercepted"):
+            pool.submit(reach).result()
+        assert len(fake.failures) == 1
+        fake.failures.clear()
+
+
 async def by_open_connection() -> None:
     await asyncio.open_connection(HOST, 443)
 

@@ -252,7 +252,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "gzip": (lambda: Framing(gzip="x"), "Framing got gzip='x'.\ngzip is on or off.\nWrite gzip=True or gzip=False."),
 }  # fmt: skip
 
-NAMES = ", ".join(sorted(field.name for field in dataclasses.fields(FakeLLM()._options)))
+NAMES = ", ".join(sorted(field.name for field in dataclasses.fields(FakeLLM()._options) if field.init))
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "near": ({"strictt": True}, f"There is no option strictt=True.\nThe options are {NAMES}.\nWrite strict=."),
     "unknown": ({"zzz": 1}, f"There is no option zzz=1.\nThe options are {NAMES}.\nLeave it out."),

@@ -276,6 +276,38 @@ def test_in_an_app_under_a_test_client(lifespan: bool, middleware: bool, path: s
             assert client.get(path).json() == "Hello again"
 
 
+@pytest.mark.parametrize("middleware", [True, False])
+@needs("starlette")
+def test_in_an_app_in_the_process(middleware: bool) -> None:
+    """An app under `ASGITransport` runs in the test's own task, but for what a `BaseHTTPMiddleware` wraps."""
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    async def endpoint(request: Any) -> Any:
+        return PlainTextResponse(await ask_async())
+
+    async def passing(request: Any, call_next: Any) -> Any:
+        return await call_next(request)
+
+    wrapped = [Middleware(BaseHTTPMiddleware, dispatch=passing)] if middleware else []
+    app = Starlette(routes=[Route("/", endpoint)], middleware=wrapped)
+
+    async def main() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
+            async with fake_llm.intercept(["Hello"]):
+                assert (await client.get("/")).text == "Hello"
+            async with fake_llm.intercept() as fake:
+                with pytest.raises(RuntimeError if middleware else UnscriptedCallError, match="no turn was left"):
+                    await client.get("/")
+                assert len(fake.calls) == 1
+                fake.failures.clear()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("status", [400, 500])
 @needs("starlette")
 def test_an_app_that_hides_it_is_seen_at_the_end(status: int) -> None:
@@ -699,3 +731,31 @@ def test_a_stream_that_is_raw_fails_before_it_begins() -> None:
         with pytest.raises(UnscriptedCallError), httpx.stream("POST", OPENAI, json=body_of(stream=True)):
             pass
         fake.failures.clear()
+
+
+def test_a_function_turn_can_call_a_model_itself() -> None:
+    with fake_llm.intercept([lambda call: f"it said {ask('inner')}", "inner answer"]) as fake:
+        assert ask("outer") == "it said inner answer"
+    assert [call.last_user_text for call in fake.calls] == ["outer", "inner"]
+
+
+def test_a_failure_inside_a_function_turn_stays_one() -> None:
+    with failing() as fake:
+        fake.push(lambda call: ask("inner"))
+        with pytest.raises(UnscriptedCallError, match="'inner'"):
+            ask("outer")
+
+
+def test_a_test_that_stops_waiting_cancels_an_async_function_turn() -> None:
+    async def never(call: Any) -> str:
+        await asyncio.sleep(60)
+        raise AssertionError("unreachable")
+
+    async def main() -> None:
+        async with fake_llm.intercept([never]) as fake:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await ask_async()
+            assert fake.failures == []
+
+    asyncio.run(main())

@@ -422,7 +422,7 @@ def test_pytest_runs_decorated_cases(pytester: pytest.Pytester, options: tuple[s
     if options:
         options = (*options, "-k", "test_it")
 
-    result = pytester.runpytest_inprocess(*options)
+    result = pytester.runpytest_inprocess("-p", "no:asyncio", *options)
 
     if options:
         result.assert_outcomes(passed=2, deselected=2)
