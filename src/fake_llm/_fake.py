@@ -409,6 +409,9 @@ class FakeLLM:
                 if not isinstance(turn, Reply):
                     return render(turn, exchange, endpoint, taken.pace, self._options)
                 exchange.usage = turn.usage or exchange.usage
+            if exchange.body is None and endpoint.method == "POST":
+                call.reply = error = Error("bad_request", endpoint.dialect.bad_json)
+                return Rendered(render_error(error, exchange, endpoint))
         document = endpoint.service(self._store, exchange)
         if isinstance(document, Response):
             return Rendered(document)

@@ -393,6 +393,10 @@ def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error |
             f"{where}.role",
             "invalid_value",
         )
+    if isinstance(content, list):
+        for index, part in enumerate(content):
+            if not isinstance(part, dict):
+                return _wrong_type(f"{where}.content[{index}]", "an object", part)
     if isinstance(content, str) and len(content) > _LONGEST:
         return _refused(
             f"Invalid '{where}.content': string too long. Expected a string with maximum length {_LONGEST}, but got a string with length {len(content)} instead.",
