@@ -182,6 +182,8 @@ class Choice:
     def _chunks_of(self, index: int) -> list[str]:
         """The scripted chunks that fall into one text part: a chunk over a border is cut there."""
         assert self.chunks is not None
+        if len(self.parts) == 1 and all(self.chunks) and "".join(self.chunks) == self.parts[0]:
+            return list(self.chunks)
         start = sum(len(part) for part in self.parts[:index] if isinstance(part, str))
         part = self.parts[index]
         assert isinstance(part, str)

@@ -9,6 +9,7 @@ A wrapper that keeps its inner transport in a slot, a list or a closure isn't re
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -117,11 +118,12 @@ class _Played:
 
     def __init__(self, steps: Sequence[Step], library: _Library, request: Any) -> None:
         self._steps = iter(steps)
+        self._ready = set(map(type, steps)) == {bytes}
         self._library = library
         self._request = request
 
     def __iter__(self) -> Iterator[bytes]:
-        return self
+        return self._steps if self._ready else self  # type: ignore[return-value]  # all of them are bytes
 
     def __next__(self) -> bytes:
         for step in self._steps:
@@ -136,7 +138,7 @@ class _Played:
         raise StopIteration
 
     def close(self) -> None:
-        self._steps = iter(())
+        deque(self._steps, maxlen=0)
 
 
 class _AsyncPlayed:
