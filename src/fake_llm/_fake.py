@@ -431,8 +431,7 @@ class FakeLLM:
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
     ) -> Generator[Awaitable[Any], Any, Taken | None]:
         """The chosen turn; for a retry of what failed, the same again once there is no other."""
-        key = (exchange.asked.digest, threading.current_thread(), _task())
-        failed = self._failed.get(key)
+        failed = self._failed.get(_origin(exchange)) if self._failed else None
         count = _retry_count(exchange.request)
         retried = failed is not None and count != 0
         if failed is not None and retried:
@@ -444,9 +443,9 @@ class FakeLLM:
         else:
             taken = yield from choice
         if taken is not None and isinstance(taken.turn, (Error, Broken)):
-            self._failed[key] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
+            self._failed[_origin(exchange)] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
         elif failed is not None:
-            self._failed.pop(key, None)
+            self._failed.pop(_origin(exchange), None)
         return taken
 
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
@@ -698,6 +697,11 @@ def _run(awaitable: Awaitable[Any]) -> Any:
     if error is not None:
         raise error
     return value
+
+
+def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
+    """What a retry shares with the call that it repeats: the request, and the thread and task it comes from."""
+    return exchange.asked.digest, threading.current_thread(), _task()
 
 
 def _parsed(request: Request) -> Any:

@@ -723,8 +723,10 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
         for index, chunk in enumerate(row):
             if chunk is not None:
                 carries, delta, logprobs = chunk
-                payload = {**head, "choices": [_streamed(index, delta, logprobs, None, style)], **tail}
-                content.append(Delta(payload) if carries else payload)
+                payload = Delta(head) if carries else head.copy()
+                payload["choices"] = [_streamed(index, delta, logprobs, None, style)]
+                payload.update(tail)
+                content.append(payload)
 
     closing: list[WireEvent] = [
         {**head, "choices": [_streamed(index, {}, None, style.finish(choice), style)], **tail}
