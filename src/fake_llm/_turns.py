@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Final, TypeAlias
 
+from fake_llm import _json
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Event, Usage
 
@@ -130,7 +131,7 @@ class ToolCall(_Value):
         """The arguments as the model writes them: compact JSON, or the `str` as it is."""
         if isinstance(self.arguments, str):
             return self.arguments
-        return _encode(dict(self.arguments))
+        return _json.text(dict(self.arguments))
 
     def with_id(self, id: str | None) -> ToolCall:
         """The same call with another id; it was checked when it was written."""
@@ -142,7 +143,6 @@ class ToolCall(_Value):
 
 
 _values: Final = attrgetter(*ToolCall.__slots__)
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, repr=False)
