@@ -95,7 +95,10 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "set": (lambda: intercept([{1}]), NO_TURN.format(where="A script", value="{1} (set)", write=ANY_TURN)),
     "instance of a class": (lambda: intercept([Weather()]), NO_TURN.format(where="A script", value="Weather() (Weather)", write=ANY_TURN)),
     "class": (lambda: intercept([Weather]), NO_TURN.format(where="A script", value=f"the class {__name__}.Weather", write="an instance: Weather(…)")),
-    "class alone": (lambda: intercept(Weather), NO_TURN.format(where="A script", value=f"the class {__name__}.Weather", write="an instance: Weather(…)")),
+    "class alone": (
+        lambda: intercept(Weather),
+        f"A script got the class {__name__}.Weather.\nA class is no turn: @intercept without parentheses looks the same.\nWrite @intercept() to decorate it, or an instance: Weather(…).",
+    ),
     "array of numbers": (lambda: intercept([[1, 2]]), PART.format(part="int: 1", write=JSON_VALUE)),
     "array of None": (lambda: intercept([["a", None]]), PART.format(part="NoneType: None", write=JSON_VALUE)),
     "empty list": (lambda: intercept([[]]), EMPTY.format(where="A script")),
@@ -199,8 +202,8 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
         "ToolCall('f') got arguments of type list: [1].\nArguments are a dict, or a str that is sent as it is.\nWrite ToolCall('f', {\"name\": value}).",
     ),
     "arguments beyond JSON": (
-        lambda: ToolCall("f", {"a": float("inf")}),
-        "The arguments of ToolCall('f') can't be written as JSON: Out of range float values are not JSON compliant.\nIt was {'a': inf}.\nWrite dicts with str keys, lists, str, numbers, True, False and None.",
+        lambda: ToolCall("f", {"a": {1}}),
+        "The arguments of ToolCall('f') can't be written as JSON: Object of type set is not JSON serializable.\nIt was {'a': {1}}.\nWrite dicts with str keys, lists, str, numbers, True, False and None.",
     ),
     "arguments with a number as key": (
         lambda: ToolCall("f", {"a": {1: 2}}),
@@ -626,6 +629,25 @@ def test_turns_are_left(script: Any, act: Callable[[FakeLLM], Any], text: str) -
 
     assert type(error) is UnusedReplyError
     assert str(error) == text
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_numbers_that_json_has_not_are_refused(number: float) -> None:
+    for write in (lambda: ToolCall("f", {"a": [number]}), lambda: Json(number), lambda: Raw({"a": number})):
+        with pytest.raises(ScriptError, match="can't be written as JSON: Out of range float values"):
+            write()
+
+
+def test_a_script_without_an_order_is_refused() -> None:
+    with pytest.raises(ScriptError, match=r"^A script got \{'a'\} \(set\), which can't be a turn"):
+        intercept({"a"})
+
+
+def test_a_bare_intercept_above_a_class_says_what_to_write() -> None:
+    with pytest.raises(ScriptError, match=r"@intercept\(\)"):
+
+        @intercept
+        class TestAgent: ...
 
 
 @pytest.mark.parametrize("script", [[F], F, {"a": 1}, "text", TimeoutError, Reply("a")])

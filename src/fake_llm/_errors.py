@@ -61,14 +61,14 @@ class UninterceptedCallError(FakeLLMFailure):
 
 
 class FunctionTurnError(FakeLLMFailure):
-    """Carries what a function turn raised past the retries of an SDK; the block raises the original.
+    """Carries what a test's own function raised past the retries of an SDK; the block raises the original.
 
     Attributes:
-        original: What the function raised.
+        original: What a function turn, a predicate, `edit=` or `cost=` raised.
     """
 
     def __init__(self, original: BaseException) -> None:
-        super().__init__(f"a function turn raised {type(original).__name__}: {original}")
+        super().__init__(f"A function of the test raised {type(original).__name__}: {original}")
         self.original = original
 
 
