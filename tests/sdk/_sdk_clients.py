@@ -70,12 +70,19 @@ class Spent:
 
 @dataclasses.dataclass(frozen=True)
 class Ask:
-    """A request: its history is `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`."""
+    """A request.
+
+    Attributes:
+        history: `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`.
+        schema: Whether structured output by `SCHEMA` is asked for.
+        force: The tool it is made to call, or `*` for any of them.
+    """
 
     history: tuple[Any, ...]
     tools: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     schema: bool = False
     n: int | None = None
+    force: str | None = None
     mode: str = "whole"
     retries: int = 0
 
@@ -220,6 +227,9 @@ class Chat:
                 {"type": "function", "function": {"name": name, "parameters": dict(schema), "strict": True}}
                 for name, schema in ask.tools.items()
             ]
+        if ask.force:
+            named = {"type": "function", "function": {"name": ask.force}}
+            body["tool_choice"] = "required" if ask.force == "*" else named
         if ask.schema:
             form = {"name": "Weather", "schema": SCHEMA, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -308,6 +318,8 @@ class Responses:
                 {"type": "function", "name": name, "parameters": dict(schema), "strict": True}
                 for name, schema in ask.tools.items()
             ]
+        if ask.force:
+            body["tool_choice"] = "required" if ask.force == "*" else {"type": "function", "name": ask.force}
         if ask.schema:
             body["text"] = {"format": {"type": "json_schema", "name": "Weather", "schema": SCHEMA, "strict": True}}
         return body
@@ -392,6 +404,8 @@ class Messages:
         body: dict[str, Any] = {"model": model, "max_tokens": 1024, "messages": messages}
         if ask.tools:
             body["tools"] = [{"name": name, "input_schema": dict(schema)} for name, schema in ask.tools.items()]
+        if ask.force:
+            body["tool_choice"] = {"type": "any"} if ask.force == "*" else {"type": "tool", "name": ask.force}
         if ask.schema:
             body["output_config"] = {"format": {"type": "json_schema", "schema": SCHEMA}}
         return body
@@ -479,6 +493,9 @@ class Contents:
         if ask.tools:
             declared = [{"name": name, "parameters_json_schema": dict(schema)} for name, schema in ask.tools.items()]
             config["tools"] = [{"function_declarations": declared}]
+        if ask.force:
+            only = {} if ask.force == "*" else {"allowed_function_names": [ask.force]}
+            config["tool_config"] = {"function_calling_config": {"mode": "ANY", **only}}
         if ask.schema:
             config["response_mime_type"] = "application/json"
             if ask.mode == "parse":
@@ -545,6 +562,7 @@ EVERYTHING = frozenset(
         "errors inside a stream",
         "comments in a stream",
         "line separators in a stream",
+        "trio",
     }
 )
 STATUSES = {
@@ -598,6 +616,10 @@ class Client:
     def run(self, coroutine: Any) -> Any:
         """The result of a case: on an event loop for an async client, on none for one that blocks."""
         return asyncio.run(coroutine) if self.is_async else drive(coroutine)
+
+    def run_on_trio(self, coroutine: Any) -> Any:
+        """The same on the other event loop."""
+        return importlib.import_module("trio").run(lambda: coroutine)
 
     async def ask(self, prompt: Any, **options: Any) -> Answer:
         """One request; the SDK's own exceptions come out as they are."""
@@ -796,25 +818,34 @@ class OpenAIResponses(Stainless):
 
 
 class AnthropicMessages(Stainless):
-    """Messages."""
+    """Messages, by the stable or by the beta resource of the SDK."""
+
+    def __init__(self, maker: str, *, beta: bool = False, **options: Any) -> None:
+        super().__init__("anthropic", maker, Messages, **options)
+        self.beta = beta
+        self.name += "-beta" if beta else ""
+
+    def messages(self, ask: Ask) -> Any:
+        sdk = self.sdk(ask)
+        return sdk.beta.messages if self.beta else sdk.messages
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
-        Messages.whole(heard, await done(self.sdk(ask).messages.create(**Messages.body(ask, self.model))))
+        Messages.whole(heard, await done(self.messages(ask).create(**Messages.body(ask, self.model))))
 
     async def stream(self, heard: Heard, ask: Ask) -> None:
-        stream = await done(self.sdk(ask).messages.create(**Messages.body(ask, self.model), stream=True))
+        stream = await done(self.messages(ask).create(**Messages.body(ask, self.model), stream=True))
         async for event in each(stream):
             Messages.piece(heard, event)
 
     async def helper(self, heard: Heard, ask: Ask) -> None:
-        async with within(self.sdk(ask).messages.stream(**Messages.body(ask, self.model))) as stream:
+        async with within(self.messages(ask).stream(**Messages.body(ask, self.model))) as stream:
             async for _ in each(stream):
                 pass
             Messages.whole(heard, await done(stream.get_final_message()))
 
     async def parse(self, heard: Heard, ask: Ask) -> None:
         body = Messages.body(dataclasses.replace(ask, schema=False), self.model)
-        Messages.whole(heard, await done(self.sdk(ask).messages.parse(**body, output_format=weather_model())))
+        Messages.whole(heard, await done(self.messages(ask).parse(**body, output_format=weather_model())))
 
     def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
         if kind == "overloaded":
@@ -826,7 +857,7 @@ class AnthropicMessages(Stainless):
         return self.module.APIStatusError, 200
 
     def verbatim(self) -> Any:
-        return importlib.import_module("anthropic.types").Message.model_validate(
+        return (self.module.types.beta.BetaMessage if self.beta else self.module.types.Message).model_validate(
             {
                 "id": "verbatim-1",
                 "type": "message",
@@ -1028,10 +1059,13 @@ _ANTHROPIC |= {
     "can": EVERYTHING - {"several choices"} | {"sdk object", "unfinished answers in a helper"},
     "modes": _OPENAI["modes"],
 }
+_ANTHROPIC_BETA = dict(_ANTHROPIC)
+if not has("anthropic>=1"):  # its beta parses by a parameter that it calls deprecated itself
+    _ANTHROPIC_BETA["modes"] = ("whole", "stream", "helper")
 _GROQ: dict[str, Any] = {"provider": "groq", "model": "openai/gpt-oss-120b", "needs": ("groq>=1",)}
 _GROQ |= {"can": EVERYTHING - {"several choices", "refusal"} | {"sdk object"}, "modes": ("whole", "stream")}
 _GENAI: dict[str, Any] = {"provider": "gemini", "model": "gemini-2.5-flash", "needs": ("google-genai>=1.50",)}
-_GENAI_LACKS = {"refusal", "read time-out", "comments in a stream"}
+_GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
@@ -1044,8 +1078,10 @@ CLIENTS: tuple[Client, ...] = (
     OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI),
     OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
     OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
-    AnthropicMessages("anthropic", "Anthropic", Messages, **_ANTHROPIC),
-    AnthropicMessages("anthropic", "AsyncAnthropic", Messages, **_ANTHROPIC),
+    AnthropicMessages("Anthropic", **_ANTHROPIC),
+    AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
+    AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
+    AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -170,6 +171,28 @@ def test_agents_at_once_answer_to_rules_of_their_own(client: Client) -> None:
         assert sorted(call.last_user_text for call in fake.calls) == [f"agent {number}" for number in range(5)]
 
     client.run(loop())
+
+
+@pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")  # openai leaves its own at [DONE]
+@pytest.mark.parametrize("mode", ["whole", "stream", "helper"])
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=repr)
+def test_async_clients_on_trio(client: Client, mode: str) -> None:
+    skip_unless_able(client, mode, ("trio",))
+
+    async def answer_later(call: Any) -> Any:
+        await importlib.import_module("trio").sleep(0)
+        return ToolCall("get_weather", {"city": "Paris"})
+
+    async def loop() -> None:
+        async with fake_llm.intercept([answer_later, "Sunny.", TimeoutError()]) as fake:
+            fresh = client.fresh()
+            assert await agent(fresh, mode) == "Sunny."
+            expected, _ = client.error("timeout", mode)
+            with pytest.raises(expected):
+                await fresh.ask(PROMPT, mode=mode)
+        assert len(fake.calls) == 3
+
+    client.run_on_trio(loop())
 
 
 def test_one_script_serves_every_client() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fake_llm
-from _sdk_clients import CLIENTS, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
+from _sdk_clients import CLIENTS, SCHEMA, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
 from fake_llm import (
     Disconnect,
     EndOfStream,
@@ -226,6 +226,18 @@ CASES: tuple[Case, ...] = (
     structured("structured dataclass", [Weather("Paris", "sunny")]),
     dataclasses.replace(
         structured("structured model", lambda client: [weather_model()(city="Paris", sky="sunny")]), needs=("pydantic",)
+    ),
+    Case(
+        "structured by a forced tool",
+        [SUNNY],
+        {"tool_calls": (Called("answer", SUNNY),), "text": ""},
+        ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "answer"},
+    ),
+    Case(
+        "structured by any tool",
+        [Weather("Paris", "sunny")],
+        {"tool_calls": (Called("answer", SUNNY),), "text": "", "finish": "tool_calls"},
+        ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case("blocked", [BLOCKED], {"text": "", "finish": "content_filter"}, modes=("whole", "stream")),
