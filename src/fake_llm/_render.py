@@ -542,13 +542,25 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     framing = turn.framing or pace.framing or PLAIN
     goes_on = turn.then is None or (isinstance(turn.then, Stall) and turn.then.seconds is not None)
     wire = endpoint.wire_of(exchange.request)
+    failed: list[Any] = []
+    if isinstance(turn.then, Error):
+        if not exchange.stream or wire is None:
+            return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
+        failed = endpoint.dialect.failure_events(exchange, turn.then)
+    end = b""
     if isinstance(turn.body, list):
-        pieces, content_type = _raw_events(turn, wire, endpoint, framing, end=goes_on)
+        pieces, content_type = _raw_events([*turn.body, *failed], wire, endpoint, framing)
+        end = wire.end(framing) if wire is not None and goes_on else b""
     elif isinstance(turn.body, dict):
         pieces, content_type = [endpoint.whole.encode(turn.body, framing)], endpoint.whole.content_type
     else:
         pieces = [turn.body if isinstance(turn.body, bytes) else turn.body.encode()]
         content_type = _content_type(pieces[0])
+    if failed and wire is not None and not isinstance(turn.body, list):
+        pieces += wire.encode(failed, framing)
+    pauses = {len(pieces): turn.then.seconds} if isinstance(turn.then, Stall) and turn.then.seconds is not None else {}
+    if end:
+        pieces.append(end)
     headers: Headers = (("content-type", content_type),)
     if framing.gzip:
         headers = (*headers, ("content-encoding", "gzip"))
@@ -556,20 +568,13 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         headers = _over(headers, turn.headers)
     if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
         return Response(turn.status, headers, pieces[0])
-    steps: list[Step] = [*cut(pieces, framing)]
-    if isinstance(turn.then, Error):
-        if exchange.stream and wire is not None:
-            steps += wire.encode(endpoint.dialect.failure_events(exchange, turn.then), framing)
-    elif isinstance(turn.then, Stall) and turn.then.seconds is not None:
-        steps.append(Pause(turn.then.seconds))
-    elif turn.then is not None:
-        steps += _after(turn.then, exchange)
+    steps: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pieces, framing)]
+    if not goes_on and not failed:
+        steps.extend(_after(turn.then, exchange))
     return Response(turn.status, headers, steps=tuple(steps))
 
 
-def _raw_events(
-    turn: Raw, wire: Wire | None, endpoint: Endpoint, framing: Framing, *, end: bool
-) -> tuple[list[bytes], str]:
+def _raw_events(events: list[Any], wire: Wire | None, endpoint: Endpoint, framing: Framing) -> tuple[list[bytes], str]:
     if wire is None:
         raise ScriptMismatchError(
             sentence(
@@ -578,9 +583,7 @@ def _raw_events(
                 'Write Raw({…}) or Raw(b"…").',
             )
         )
-    pieces = wire.encode(turn.body, framing)
-    last = wire.end(framing) if end else b""
-    return ([*pieces, last] if last else pieces), wire.content_type
+    return wire.encode(events, framing), wire.content_type
 
 
 def _content_type(body: bytes) -> str:
