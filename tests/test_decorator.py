@@ -580,7 +580,7 @@ async def test_unscripted(anyio_backend_name):
 """
     )
 
-    result = pytester.runpytest_inprocess("-p", "no:asyncio")
+    result = pytester.runpytest_subprocess("-p", "no:asyncio")  # its runner prints what a test is left by
 
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(["E*UnscriptedCallError: Call 0*"])
