@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -558,7 +559,8 @@ async def test_fixture(agent):
 
 
 @needs("trio")
-def test_coroutines_under_pytest_with_anyio(pytester: pytest.Pytester) -> None:
+def test_coroutines_under_pytest_with_anyio(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(fake_llm.__file__).parents[1]))
     pytester.makepyfile(
         HEADER
         + """
