@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ __all__ = ["transcript"]
 _WIDTH: Final = 100
 _LABEL: Final = 11
 _LINES: Final = 12
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 def transcript(fake: FakeLLM) -> str:
@@ -134,6 +136,7 @@ def _part(part: Any) -> str:
 
 def _wrapped(label: str, text: str, *, first: int = 2) -> Iterator[str]:
     """Lines of at most the width, the label before the first of them; long texts are cut in the middle."""
+    text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
     indent = " " * (first + (_LABEL if first else 2))
     lines = [line for part in (text.splitlines() or [""]) for line in textwrap.wrap(part, _WIDTH - len(indent)) or [""]]
     if len(lines) > _LINES:
