@@ -563,6 +563,7 @@ EVERYTHING = frozenset(
         "comments in a stream",
         "line separators in a stream",
         "trio",
+        "content filter",
     }
 )
 STATUSES = {
@@ -674,13 +675,17 @@ class Stainless(Client):
         return importlib.import_module(self.package)
 
     def make(self) -> Any:
-        return getattr(self.module, self.maker)(_strict_response_validation=True)
+        return {}
 
     def plain(self) -> Any:
-        return getattr(self.module, self.maker)()
+        return {0: getattr(self.module, self.maker)()}
 
     def sdk(self, ask: Ask) -> Any:
-        return self._made.with_options(max_retries=ask.retries)
+        """A client for so many retries; `with_options` would lose the strict validation."""
+        if ask.retries not in self._made:
+            kind = getattr(self.module, self.maker)
+            self._made[ask.retries] = kind(max_retries=ask.retries, _strict_response_validation=True)
+        return self._made[ask.retries]
 
     wraps_stream_faults = False
 
@@ -704,6 +709,7 @@ class Stainless(Client):
             "stall": "APITimeoutError",
             "connection": "APIConnectionError",
             "disconnect": "APIConnectionError",
+            "invalid": "APIResponseValidationError",
         }.get(kind, "InternalServerError")
         return getattr(self.module, name), STATUSES.get(kind)
 
@@ -1051,19 +1057,22 @@ NO_AIOHTTP = (
     else "needs google-genai's async client on httpx (aiohttp is installed)"
 )
 _OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1", "needs": ("openai>=2",)}
-_OPENAI |= {"can": EVERYTHING | {"sdk object", "a helper that refuses unfinished answers"}}
+_OPENAI |= {"can": EVERYTHING | {"sdk object", "strict validation", "a helper that refuses unfinished answers"}}
 _OPENAI |= {"modes": ("whole", "stream", "helper", "parse")}
 _CLAUDE = "claude-sonnet-4-6"
 _ANTHROPIC: dict[str, Any] = {"provider": "anthropic", "model": _CLAUDE, "needs": ("anthropic>=0.100",)}
 _ANTHROPIC |= {
-    "can": EVERYTHING - {"several choices"} | {"sdk object", "unfinished answers in a helper"},
+    "can": EVERYTHING - {"several choices"} | {"sdk object", "strict validation", "unfinished answers in a helper"},
     "modes": _OPENAI["modes"],
 }
 _ANTHROPIC_BETA = dict(_ANTHROPIC)
 if not has("anthropic>=1"):  # its beta parses by a parameter that it calls deprecated itself
     _ANTHROPIC_BETA["modes"] = ("whole", "stream", "helper")
 _GROQ: dict[str, Any] = {"provider": "groq", "model": "openai/gpt-oss-120b", "needs": ("groq>=1",)}
-_GROQ |= {"can": EVERYTHING - {"several choices", "refusal"} | {"sdk object"}, "modes": ("whole", "stream")}
+_GROQ |= {
+    "can": EVERYTHING - {"several choices", "refusal", "content filter"} | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream"),
+}
 _GENAI: dict[str, Any] = {"provider": "gemini", "model": "gemini-2.5-flash", "needs": ("google-genai>=1.50",)}
 _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end

@@ -185,11 +185,10 @@ def test_async_clients_on_trio(client: Client, mode: str) -> None:
 
     async def loop() -> None:
         async with fake_llm.intercept([answer_later, "Sunny.", TimeoutError()]) as fake:
-            fresh = client.fresh()
-            assert await agent(fresh, mode) == "Sunny."
+            assert await agent(client, mode) == "Sunny."
             expected, _ = client.error("timeout", mode)
             with pytest.raises(expected):
-                await fresh.ask(PROMPT, mode=mode)
+                await client.ask(PROMPT, mode=mode)
         assert len(fake.calls) == 3
 
     client.run_on_trio(loop())

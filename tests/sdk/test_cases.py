@@ -240,7 +240,13 @@ CASES: tuple[Case, ...] = (
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
-    Case("blocked", [BLOCKED], {"text": "", "finish": "content_filter"}, modes=("whole", "stream")),
+    Case(
+        "blocked",
+        [BLOCKED],
+        {"text": "", "finish": "content_filter"},
+        needs=("content filter",),
+        modes=("whole", "stream"),
+    ),
     Case(
         "length in a helper",
         [LENGTH],
@@ -411,3 +417,31 @@ def assert_recorded(call: Any, client: Client, options: Mapping[str, Any]) -> No
     assert call.user_texts == (PROMPT,)
     assert list(call.tools) == list(options["tools"])
     assert (call.schema is not None) is bool(options.get("schema"))
+
+
+REQUIRED = {
+    "openai_chat": ("id", "id"),
+    "openai_responses": ("id", "sequence_number"),
+    "anthropic_messages": ("id", "index"),
+}
+
+
+@pytest.mark.parametrize("mode", ["whole", "stream"])
+@pytest.mark.parametrize("client", CLIENTS, ids=repr)
+def test_the_strict_validation_of_the_sdk_sees_what_is_missing(client: Client, mode: str) -> None:
+    """Else its consent in all the cases above would say nothing."""
+    skip_unless_able(client, mode, ("strict validation",))
+    missing = REQUIRED[client.vocabulary.dialect][mode == "stream"]
+
+    def drop(events: list[Any]) -> list[Any]:
+        for event in events:
+            getattr(event, "payload", event).pop(missing, None)
+        return events
+
+    async def check() -> None:
+        with fake_llm.intercept([Reply("Hello.", edit=drop)]):
+            expected, _ = client.error("invalid", mode)
+            with pytest.raises(expected):
+                await client.ask(PROMPT, mode=mode)
+
+    client.run(check())

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fake_llm
-from _capability import needs
 from _sdk_clients import CLIENTS, Called, Client, skip_unless_able
 from fake_llm import Reply, Thinking, ToolCall, Usage
 
@@ -33,8 +32,6 @@ TURNS = st.one_of(
 CHUNKS = st.none() | st.integers(1, 20)
 COUNTS = st.integers(1, 10_000)
 PACE = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-
-pytestmark = needs("hypothesis")
 
 
 async def heard(client: Client, reply: Reply, mode: str) -> Any:
