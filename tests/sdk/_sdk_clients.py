@@ -371,6 +371,16 @@ class Responses:
             heard.call(event.output_index, arguments=event.delta)
         elif kind in {"response.completed", "response.incomplete", "response.failed"}:
             cls._end(heard, event.response)
+            cls._agrees(heard.answer(), event.response)
+
+    @classmethod
+    def _agrees(cls, streamed: Answer, response: Any) -> None:
+        """The closing event says all of it again."""
+        again = Heard()
+        cls.whole(again, response)
+        closing = again.answer()
+        for name in ("text", "tool_calls", "refusal", "thinking"):
+            assert getattr(closing, name) == getattr(streamed, name), name
 
     @staticmethod
     def _end(heard: Heard, response: Any) -> None:
