@@ -204,7 +204,8 @@ def test_a_time_out_fires_where_it_would_on_requests(timeout: Any) -> None:
 def test_what_came_before_a_time_out_was_received(vendor: Vendor) -> None:
     got: list[bytes] = []
     with (
-        fake_llm.intercept([Reply("one two", interval=11)], virtual_time=True), pytest.raises(httpx.ReadTimeout),
+        fake_llm.intercept([Reply("one two", interval=11)], virtual_time=True),
+        pytest.raises(httpx.ReadTimeout),
         httpx.stream("POST", vendor.place(True), json=vendor.body(stream=True), timeout=10) as response,
     ):
         for read in response.iter_raw():
@@ -264,9 +265,12 @@ def test_a_time_out_of_another_phase_is_scripted_by_its_class(name: str, error: 
 def test_it_is_the_sdks_own_time_out(error: Any) -> None:
     import openai
 
-    with fake_llm.intercept([error]), openai.OpenAI(max_retries=0) as client:
-        with pytest.raises(openai.APIConnectionError):
-            client.responses.create(model="gpt-5", input="Hi")
+    with (
+        fake_llm.intercept([error]),
+        openai.OpenAI(max_retries=0) as client,
+        pytest.raises(openai.APIConnectionError),
+    ):
+        client.responses.create(model="gpt-5", input="Hi")
 
 
 def test_a_built_in_time_out_waited_for_the_clients() -> None:

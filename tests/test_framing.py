@@ -9,9 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fake_llm
-from _capability import has, needs
+from _capability import needs
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, events, said
 from fake_llm import Framing, Raw, Reply, Thinking, ToolCall
 
@@ -301,27 +303,24 @@ def test_gemini_reads_every_framing(framing: Framing) -> None:
         assert client.models.generate_content(model="gemini-2.5-flash", contents="Hi").text == "Žluťoučký kůň 🐎"
 
 
-if has("hypothesis"):
-    from hypothesis import given, settings
-    from hypothesis import strategies as st
+framings = st.builds(
+    Framing,
+    newline=st.sampled_from([None, "\n", "\r\n", "\r"]),
+    space=st.sampled_from([None, True, False]),
+    ids=st.booleans(),
+    comment=st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=5),
+    blank_lines=st.none() | st.integers(1, 4),
+    split=st.none() | st.integers(1, 50),
+    gzip=st.booleans(),
+    bom=st.booleans(),
+    ascii=st.booleans(),
+    padding=st.booleans(),
+)
 
-    framings = st.builds(
-        Framing,
-        newline=st.sampled_from([None, "\n", "\r\n", "\r"]),
-        space=st.sampled_from([None, True, False]),
-        ids=st.booleans(),
-        comment=st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=5),
-        blank_lines=st.none() | st.integers(1, 4),
-        split=st.none() | st.integers(1, 50),
-        gzip=st.booleans(),
-        bom=st.booleans(),
-        ascii=st.booleans(),
-        padding=st.booleans(),
-    )
 
-    @settings(max_examples=100, deadline=None)
-    @given(st.sampled_from(WAYS), framings, st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
-    def test_any_framing_says_the_same(way: tuple[Vendor, bool], framing: Framing, text: str) -> None:
-        vendor, stream = way
-        with fake_llm.intercept([Reply(text, framing=framing)]):
-            assert said(vendor, vendor.post(stream=stream)).text == text
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(WAYS), framings, st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_any_framing_says_the_same(way: tuple[Vendor, bool], framing: Framing, text: str) -> None:
+    vendor, stream = way
+    with fake_llm.intercept([Reply(text, framing=framing)]):
+        assert said(vendor, vendor.post(stream=stream)).text == text

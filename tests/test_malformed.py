@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import fake_llm
-from _capability import needs
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, failure, said
 from fake_llm import FakeLLM, FakeLLMFailure, ToolCall
 
@@ -348,80 +349,167 @@ class _Transport(httpx.BaseTransport):
         return httpx.Response(answer.status, content=body)
 
 
-if needs("hypothesis").args[0]:  # pragma: no cover
-
-    def test_random_requests() -> None:
-        pytest.skip("needs hypothesis")
-
-else:
-    from hypothesis import HealthCheck, given, settings
-    from hypothesis import strategies as st
-
-    scalars = (
-        st.none()
-        | st.booleans()
-        | st.integers(-(2**70), 2**70)
-        | st.floats(allow_nan=False, allow_infinity=False)
-        | st.text(max_size=8)
-        | st.sampled_from(
-            [
-                "user",
-                "assistant",
-                "system",
-                "tool",
-                "model",
-                "text",
-                "function",
-                "any",
-                "required",
-                "json_schema",
-                "auto",
-                "{}",
-            ]
-        )
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(
+        [
+            "user",
+            "assistant",
+            "system",
+            "tool",
+            "model",
+            "text",
+            "function",
+            "any",
+            "required",
+            "json_schema",
+            "auto",
+            "{}",
+        ]
     )
-    words = st.sampled_from(
-        ["model", "messages", "input", "contents", "stream", "tools", "tool_choice", "toolConfig", "tool_config", "response_format", "text", "format", "schema", "json_schema", "type", "name", "role", "content", "parts", "function", "parameters", "functionDeclarations", "function_declarations", "generationConfig", "generation_config", "systemInstruction", "system", "instructions", "max_tokens", "max_completion_tokens", "temperature", "stop", "n", "top_p", "logprobs", "top_logprobs", "stream_options", "include_usage", "functions", "function_call", "tool_calls", "tool_call_id", "id", "arguments", "call_id", "output", "input_schema", "thinking", "budget_tokens", "reasoning", "previous_response_id", "functionResponse", "functionCall", "response", "args", "inlineData", "mimeType", "data", "source", "url", "image_url", "allowed_tools", "mode", "functionCallingConfig", "allowedFunctionNames", "responseSchema", "responseMimeType", "responseJsonSchema", "candidateCount", "maxOutputTokens", "stopSequences", "output_config", "cache_control", "metadata", "properties", "required", "items", "enum", "anyOf", "$ref", "summary", "is_error", "tool_use_id", "thought", "thoughtSignature", "signature", "output_text", "refusal", "audio", "file"]
-    )
-    values: Any = st.recursive(
-        scalars,
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words | st.text(max_size=4), inner, max_size=6),
-        max_leaves=25,
-    )
-    endpoints = st.sampled_from(ENDPOINTS)
-    more = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+)
+words = st.sampled_from(
+    [
+        "model",
+        "messages",
+        "input",
+        "contents",
+        "stream",
+        "tools",
+        "tool_choice",
+        "toolConfig",
+        "tool_config",
+        "response_format",
+        "text",
+        "format",
+        "schema",
+        "json_schema",
+        "type",
+        "name",
+        "role",
+        "content",
+        "parts",
+        "function",
+        "parameters",
+        "functionDeclarations",
+        "function_declarations",
+        "generationConfig",
+        "generation_config",
+        "systemInstruction",
+        "system",
+        "instructions",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "stop",
+        "n",
+        "top_p",
+        "logprobs",
+        "top_logprobs",
+        "stream_options",
+        "include_usage",
+        "functions",
+        "function_call",
+        "tool_calls",
+        "tool_call_id",
+        "id",
+        "arguments",
+        "call_id",
+        "output",
+        "input_schema",
+        "thinking",
+        "budget_tokens",
+        "reasoning",
+        "previous_response_id",
+        "functionResponse",
+        "functionCall",
+        "response",
+        "args",
+        "inlineData",
+        "mimeType",
+        "data",
+        "source",
+        "url",
+        "image_url",
+        "allowed_tools",
+        "mode",
+        "functionCallingConfig",
+        "allowedFunctionNames",
+        "responseSchema",
+        "responseMimeType",
+        "responseJsonSchema",
+        "candidateCount",
+        "maxOutputTokens",
+        "stopSequences",
+        "output_config",
+        "cache_control",
+        "metadata",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "anyOf",
+        "$ref",
+        "summary",
+        "is_error",
+        "tool_use_id",
+        "thought",
+        "thoughtSignature",
+        "signature",
+        "output_text",
+        "refusal",
+        "audio",
+        "file",
+    ]
+)
+values: Any = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words | st.text(max_size=4), inner, max_size=6),
+    max_leaves=25,
+)
+endpoints = st.sampled_from(ENDPOINTS)
+more = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
-    def likely(vendor: Vendor) -> Any:
-        """A right request with some of its fields replaced."""
-        whole = vendor.body(tools={"f": {"type": "object"}})
-        return st.dictionaries(words, values, max_size=5).map(lambda fields: {**whole, **fields})
 
-    @more
-    @given(endpoints, st.binary(max_size=64))
-    def test_random_bytes(endpoint: tuple[str, str], content: bytes) -> None:
-        _ask(FakeLLM(default="fine"), *endpoint, content)
+def likely(vendor: Vendor) -> Any:
+    """A right request with some of its fields replaced."""
+    whole = vendor.body(tools={"f": {"type": "object"}})
+    return st.dictionaries(words, values, max_size=5).map(lambda fields: {**whole, **fields})
 
-    @more
-    @given(endpoints, values)
-    def test_random_json(endpoint: tuple[str, str], value: Any) -> None:
-        _ask(FakeLLM(default="fine"), *endpoint, json.dumps(value).encode())
 
-    @more
-    @given(st.sampled_from(VENDORS).flatmap(lambda vendor: st.tuples(st.just(vendor), likely(vendor))), st.booleans())
-    def test_requests_that_are_nearly_right(asked: tuple[Vendor, dict[str, Any]], stream: bool) -> None:
-        vendor, body = asked
-        _ask(FakeLLM(default="fine"), "POST", vendor.place(stream), json.dumps(body).encode())
+@more
+@given(endpoints, st.binary(max_size=64))
+def test_random_bytes(endpoint: tuple[str, str], content: bytes) -> None:
+    _ask(FakeLLM(default="fine"), *endpoint, content)
 
-    @more
-    @given(
-        st.sampled_from(VENDORS).flatmap(lambda vendor: st.tuples(st.just(vendor), likely(vendor))),
-        st.sampled_from(
-            [{"a": 1}, fake_llm.ToolCall("f", {"a": 1}), ["x", fake_llm.Thinking("y"), {"b": 2}], fake_llm.Error(429)]
-        ),
-        st.booleans(),
-    )
-    def test_answers_to_requests_that_are_nearly_right(
-        asked: tuple[Vendor, dict[str, Any]], turn: Any, stream: bool
-    ) -> None:
-        vendor, body = asked
-        _ask(FakeLLM(default=turn, context_window=4_000), "POST", vendor.place(stream), json.dumps(body).encode())
+
+@more
+@given(endpoints, values)
+def test_random_json(endpoint: tuple[str, str], value: Any) -> None:
+    _ask(FakeLLM(default="fine"), *endpoint, json.dumps(value).encode())
+
+
+@more
+@given(st.sampled_from(VENDORS).flatmap(lambda vendor: st.tuples(st.just(vendor), likely(vendor))), st.booleans())
+def test_requests_that_are_nearly_right(asked: tuple[Vendor, dict[str, Any]], stream: bool) -> None:
+    vendor, body = asked
+    _ask(FakeLLM(default="fine"), "POST", vendor.place(stream), json.dumps(body).encode())
+
+
+@more
+@given(
+    st.sampled_from(VENDORS).flatmap(lambda vendor: st.tuples(st.just(vendor), likely(vendor))),
+    st.sampled_from(
+        [{"a": 1}, fake_llm.ToolCall("f", {"a": 1}), ["x", fake_llm.Thinking("y"), {"b": 2}], fake_llm.Error(429)]
+    ),
+    st.booleans(),
+)
+def test_answers_to_requests_that_are_nearly_right(
+    asked: tuple[Vendor, dict[str, Any]], turn: Any, stream: bool
+) -> None:
+    vendor, body = asked
+    _ask(FakeLLM(default=turn, context_window=4_000), "POST", vendor.place(stream), json.dumps(body).encode())

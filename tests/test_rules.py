@@ -486,9 +486,12 @@ class TestRetries:
     def test_a_spent_queue_gives_a_retry_the_same_answer(self, make: Any, ask: Any, module: str, status: int) -> None:
         import importlib
 
-        with fake_llm.intercept([Error(status, headers=AT_ONCE)]) as fake, make() as client:
-            with pytest.raises(importlib.import_module(module).APIStatusError) as raised:
-                ask(client)
+        with (
+            fake_llm.intercept([Error(status, headers=AT_ONCE)]) as fake,
+            make() as client,
+            pytest.raises(importlib.import_module(module).APIStatusError) as raised,
+        ):
+            ask(client)
         assert raised.value.status_code == status
         assert [call.attempt for call in fake.calls] == [1, 2, 3]
         assert fake.failures == []
@@ -507,9 +510,12 @@ class TestRetries:
     def test_a_client_that_does_not_retry_sees_the_same(self, make: Any, ask: Any, module: str) -> None:
         import importlib
 
-        with fake_llm.intercept([Error(500)]) as fake, make(max_retries=0) as client:
-            with pytest.raises(importlib.import_module(module).APIStatusError):
-                ask(client)
+        with (
+            fake_llm.intercept([Error(500)]) as fake,
+            make(max_retries=0) as client,
+            pytest.raises(importlib.import_module(module).APIStatusError),
+        ):
+            ask(client)
         assert len(fake.calls) == 1
 
     def test_an_error_in_the_middle_of_the_queue_is_not_repeated(self, make: Any, ask: Any, module: str) -> None:
@@ -639,9 +645,12 @@ async def test_without_a_retry_header_another_task_is_another_call() -> None:
 def test_groq_retries_by_the_same_header() -> None:
     import groq
 
-    with fake_llm.intercept([Error(500, headers=AT_ONCE)]) as fake, groq.Groq(max_retries=1) as client:
-        with pytest.raises(groq.InternalServerError):
-            ask_openai(client)
+    with (
+        fake_llm.intercept([Error(500, headers=AT_ONCE)]) as fake,
+        groq.Groq(max_retries=1) as client,
+        pytest.raises(groq.InternalServerError),
+    ):
+        ask_openai(client)
     assert [call.attempt for call in fake.calls] == [1, 2]
 
 
@@ -662,9 +671,12 @@ def test_an_sdk_that_does_not_retry_sees_an_error_once() -> None:
 def test_faults_are_repeated_for_an_sdk_that_retries(turn: Any) -> None:
     import openai
 
-    with fake_llm.intercept([turn]) as fake, openai_client(max_retries=1) as client:
-        with pytest.raises(openai.APIConnectionError):
-            ask_openai(client)
+    with (
+        fake_llm.intercept([turn]) as fake,
+        openai_client(max_retries=1) as client,
+        pytest.raises(openai.APIConnectionError),
+    ):
+        ask_openai(client)
     assert [call.attempt for call in fake.calls] == [1, 2]
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fake_llm
-from _capability import has
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor
 from fake_llm import Image, Json, Refusal, Reply, Thinking, ToolCall, Usage
 from fake_llm._tokens import input_tokens, tokens
@@ -147,10 +148,6 @@ def test_counting_of_a_wrapped_gemini_request() -> None:
     assert plain["totalTokens"] == wrapped["totalTokens"]
 
 
-if has("hypothesis"):
-    from hypothesis import given
-    from hypothesis import strategies as st
-
-    @given(st.text(), st.text())
-    def test_tokens_never_shrink(one: str, two: str) -> None:
-        assert max(tokens(one), tokens(two)) <= tokens(one + two) <= tokens(one) + tokens(two)
+@given(st.text(), st.text())
+def test_tokens_never_shrink(one: str, two: str) -> None:
+    assert max(tokens(one), tokens(two)) <= tokens(one + two) <= tokens(one) + tokens(two)
