@@ -418,7 +418,7 @@ def test_edit_may_send_nothing_or_anything(vendor: Vendor, stream: bool) -> None
         lambda items: [None],
         lambda items: [5],
         lambda items: [{"a": object()}],
-        list,
+        lambda: [b""],
         lambda items: items.nope,
     ],
     ids=["none", "text", "none-item", "number-item", "no-json", "no-argument", "raises"],
