@@ -67,6 +67,7 @@ class Call:
     __slots__ = (
         "_asked",
         "_body",
+        "_refused",
         "_response",
         "attempt",
         "cost",
@@ -88,6 +89,7 @@ class Call:
         self._asked = asked
         self._body: Any = _UNREAD
         self._response: Response | None = None
+        self._refused = False
         self.index = index
         self.timestamp = timestamp
         self.attempt = 1

@@ -390,10 +390,17 @@ class Routes:
                     f"Write {{{place!r}: {(near or ['openai'])[0]!r}}}.",
                 )
             )
-        split = urlsplit(place if "://" in place else f"//{place}")
+        try:
+            split = urlsplit(place if "://" in place else f"//{place}")
+        except ValueError:  # half a bracket of an IPv6 address
+            split = urlsplit("")
         if not split.netloc:
             raise ScriptError(
-                sentence(f"hosts= got {place!r}.", "", 'Write hosts={"llm.corp.example:8080/base": "openai"}.')
+                sentence(
+                    f"hosts= got {place!r}.",
+                    "A host is a name or an address, with a port and a base path if there are.",
+                    'Write hosts={"llm.corp.example:8080/base": "openai"}.',
+                )
             )
         added = (split.netloc.rpartition("@")[2].lower(), split.path.rstrip("/"), provider)
         self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))

@@ -49,11 +49,9 @@ def here() -> tuple[int, Any]:
 def _task() -> Any:
     if (asyncio := sys.modules.get("asyncio")) is not None:
         try:
-            task = asyncio.current_task()
+            return asyncio.current_task() or asyncio.get_running_loop()  # the loop: a callback of it
         except RuntimeError:
-            task = None
-        if task is not None:
-            return task
+            pass
     if (trio := sys.modules.get("trio")) is not None:
         try:
             return trio.lowlevel.current_task()
@@ -377,6 +375,7 @@ class FakeLLM:
         if error is None:
             return None
         call.reply = error
+        call._refused = True
         return Rendered(render_error(error, exchange, endpoint))
 
     def _generated(
@@ -391,7 +390,9 @@ class FakeLLM:
         if rendered.usage is not None and self._options.cost is not None:
             try:
                 call.cost = self._options.cost(rendered.usage)
-            except Exception as error:
+            except BaseException as error:
+                if _passes(error):
+                    raise
                 raise FunctionTurnError(error) from error
         return rendered
 
@@ -469,9 +470,9 @@ class FakeLLM:
                 decided = yield from _decided(taken, call)
                 if decided is not None:
                     return decided
-        except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except Exception as error:  # a predicate failed
+        except BaseException as error:  # a predicate failed
+            if _passes(error):
+                raise
             raise FunctionTurnError(error) from error
         return None
 
@@ -560,20 +561,21 @@ class FakeLLM:
         """What the end of the block raises in place of what is leaving it, `None` to leave it so."""
         if isinstance(leaving, FunctionTurnError):
             return leaving.original
-        if leaving is not None and not isinstance(leaving, (Exception, BaseExceptionGroup)):
+        if isinstance(leaving, FakeLLMFailure):
             return None
         if isinstance(leaving, BaseExceptionGroup):
             first = _only_ours(leaving)
             if first is not None:
                 return first.original if isinstance(first, FunctionTurnError) else first
-            if not isinstance(leaving, Exception) and leaving.subgroup((KeyboardInterrupt, SystemExit)) is not None:
-                return None
-        if not self._options.strict:
+        if leaving is not None and any(map(_stops, _leaves(leaving))):
             return None
-        if self._failures:
-            first_failure = self._failures[0]
+        strict = self._options.strict  # a test's own errors are raised in any case
+        first_failure = next(
+            (error for error in self._failures if strict or not isinstance(error, FakeLLMFailure)), None
+        )
+        if first_failure is not None:
             return None if first_failure is leaving else first_failure
-        if leaving is None and self.remaining:
+        if strict and leaving is None and self.remaining:
             return UnusedReplyError(self._unused_text())
         return None
 
@@ -586,8 +588,14 @@ class FakeLLM:
             + ("; …" if len(unused) > 5 else "")
             + "."
         )
+        refused = [call for call in self._calls.chat if call._refused]
         there = (
-            f"{chats} call{'s' if chats != 1 else ''} came."
+            f"{chats} call{'s' if chats != 1 else ''} came"
+            + (
+                f", {len(refused)} of them malformed: {refused[0].reply!r} answered call {refused[0].index}."
+                if refused
+                else "."
+            )
             if chats
             else "No call came: is the code under test using another host, or another process?"
         )
@@ -658,12 +666,17 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
                 return None
             turn = as_turn(value, "A function turn")
         except BaseException as error:
-            if isinstance(error, (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled())):
+            if _passes(error):
                 raise
             if not isinstance(error, (TimeoutError, ConnectionError)):
                 raise FunctionTurnError(error) from error
             turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether what came out of a test's function isn't its own error: a failure of ours, an interrupt, a cancellation."""
+    return isinstance(error, (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled()))
 
 
 def _cancelled() -> tuple[type[BaseException], ...]:
@@ -737,12 +750,17 @@ def _only_ours(group: BaseExceptionGroup[Any]) -> FakeLLMFailure | None:
     return None
 
 
-def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in error.exceptions:
+        yield from _leaves(inner)
+
+
+def _stops(error: BaseException) -> bool:
+    """Whether it stops a test on purpose: an interrupt, a cancellation, an outcome of pytest (`pytest.exit` is an `Exception`)."""
+    return not isinstance(error, (Exception, FakeLLMFailure)) or type(error).__module__ == "_pytest.outcomes"
 
 
 def _single_call(turn: Turn) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from fake_llm import _json
 from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
 from fake_llm._endpoints import Endpoint
-from fake_llm._errors import FunctionTurnError, ScriptError, ScriptMismatchError, sentence
+from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, sentence
 from fake_llm._framing import PLAIN, Wire, cut
 from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolSpec, Usage, View
 from fake_llm._options import Options, Pace
@@ -342,7 +342,9 @@ def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: End
 def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
-    except Exception as error:
+    except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
         raise FunctionTurnError(error) from error
     if not isinstance(edited, list):
         wrong = ScriptError(

@@ -112,9 +112,17 @@ def as_script(value: Any) -> tuple[Turn, ...]:
         or as_structured(value) is not None
         or _as_verbatim(value) is not None
     )
+    if isinstance(value, type) and not issubclass(value, BaseException):
+        raise ScriptError(
+            sentence(
+                f"A script got {_described(value)}.",
+                "A class is no turn: @intercept without parentheses looks the same.",
+                f"Write @intercept() to decorate it, or an instance: {value.__qualname__}(…).",
+            )
+        )
     if single:
         return (as_turn(value),)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, (set, frozenset)):
         return tuple(as_turn(item) for item in value)
     if callable(value):
         raise ScriptError(
@@ -130,7 +138,7 @@ def as_script(value: Any) -> tuple[Turn, ...]:
 def _as_fault(kind: type[BaseException]) -> Broken:
     try:
         _made(kind)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever its constructor raises
         raise ScriptError(
             sentence(
                 f"A script got the exception class {kind.__module__}.{kind.__qualname__}.",
@@ -159,6 +167,8 @@ def _as_parts(value: Sequence[Any], where: str) -> Reply:
                     'Write push("a", "b") for two turns, or ["text", ToolCall(…)] for one of two parts; a JSON array is Json([…]).',
                 )
             )
+        if isinstance(item, Mapping):
+            _refuse_vendor_body(item)
     return Reply(*(as_part(item) for item in value))
 
 
