@@ -45,7 +45,7 @@ class Case:
     base: Variant
     base_name: str = "floor"
     target: float | None = None
-    count: int = 10
+    count: int = 20
     rounds: int = 60
     batches: int = 6
 
