@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, events, said
 from fake_llm import Framing, Raw, Reply, Thinking, ToolCall
 
@@ -192,7 +193,7 @@ def test_framing_of_raw_events(vendor: Vendor) -> None:
         Framing(ascii=True),
         Framing(ids=True, comment="x", newline="\r"),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_json_array(framing: Framing | None) -> None:
     with fake_llm.intercept([TURN.replace(framing=framing)]):
@@ -207,6 +208,12 @@ def test_a_json_array(framing: Framing | None) -> None:
     assert response.content.isascii() is bool(framing and framing.ascii)
 
 
+@pytest.mark.parametrize("turn", [Raw([]), Reply("x", edit=lambda items: [])], ids=["raw", "edit"])
+def test_a_json_array_of_nothing(turn: Any) -> None:
+    with fake_llm.intercept([turn]):
+        assert httpx.post(ARRAY, json=GEMINI.body()).json() == []
+
+
 def test_a_json_array_comes_item_by_item() -> None:
     with fake_llm.intercept(["one two three"]), httpx.stream("POST", ARRAY, json=GEMINI.body()) as response:
         reads = list(response.iter_raw())
@@ -215,7 +222,7 @@ def test_a_json_array_comes_item_by_item() -> None:
 
 
 @ways
-@pytest.mark.parametrize("turn", [fake_llm.Error(429), Raw(b"x")], ids=repr)
+@pytest.mark.parametrize("turn", [fake_llm.Error(429), Raw(b"x")], ids=shown)
 def test_framing_of_the_block_leaves_what_is_no_reply_readable(vendor: Vendor, stream: bool, turn: Any) -> None:
     with fake_llm.intercept([turn], framing=Framing(split=2, gzip=True)):
         response = vendor.post(stream=stream)
@@ -258,7 +265,9 @@ BENT = [
 
 @needs("openai")
 @pytest.mark.parametrize(
-    "framing", [framing for framing in BENT if not (framing.ids and (framing.blank_lines or framing.comment))], ids=repr
+    "framing",
+    [framing for framing in BENT if not (framing.ids and (framing.blank_lines or framing.comment))],
+    ids=shown,
 )
 def test_openai_reads_every_framing(framing: Framing) -> None:
     import openai
@@ -278,7 +287,7 @@ def test_openai_reads_every_framing(framing: Framing) -> None:
 
 
 @needs("anthropic")
-@pytest.mark.parametrize("framing", BENT, ids=repr)
+@pytest.mark.parametrize("framing", BENT, ids=shown)
 def test_anthropic_reads_every_framing(framing: Framing) -> None:
     import anthropic
 
@@ -291,7 +300,7 @@ def test_anthropic_reads_every_framing(framing: Framing) -> None:
 
 @needs("google-genai")
 @pytest.mark.parametrize(
-    "framing", [framing for framing in BENT if framing.space is None and not framing.comment], ids=repr
+    "framing", [framing for framing in BENT if framing.space is None and not framing.comment], ids=shown
 )
 def test_gemini_reads_every_framing(framing: Framing) -> None:
     from google import genai

@@ -11,6 +11,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, events, failure, said
 from fake_llm import (
     Error,
@@ -245,6 +246,13 @@ def test_choices(stream: bool) -> None:
     assert [item.finish for item in found] == ["stop", "stop", "length", "stop"]
 
 
+def test_more_choices_than_openai_gives_are_refused() -> None:
+    with fake_llm.intercept(default="x") as fake:
+        assert "<= 128" in failure(CHAT, CHAT.post(n=129))
+        assert len(CHAT.post(n=128).json()["choices"]) == 128
+    assert len(fake.calls) == 2
+
+
 @both
 def test_one_answer_is_given_n_times(stream: bool) -> None:
     with fake_llm.intercept(["same"]):
@@ -301,6 +309,16 @@ def test_logprobs_are_made_up_where_they_are_asked_for() -> None:
         entries = CHAT.post(model="gpt-4o", logprobs=True, top_logprobs=2).json()["choices"][0]["logprobs"]["content"]
     assert "".join(entry["token"] for entry in entries) == "Hello there"
     assert all(len(entry["top_logprobs"]) == 2 for entry in entries)
+
+
+def test_logprobs_of_responses_and_gemini() -> None:
+    pairs = [("Hel", -0.1), ("lo", -2.5)]
+    with fake_llm.intercept([Reply("Hello", logprobs=pairs)] * 2):
+        item = RESPONSES.post(model="gpt-4o", include=["message.output_text.logprobs"]).json()["output"][-1]
+        candidate = GEMINI.post(generationConfig={"responseLogprobs": True}).json()["candidates"][0]
+    assert [(entry["token"], entry["logprob"]) for entry in item["content"][0]["logprobs"]] == pairs
+    chosen = candidate["logprobsResult"]["chosenCandidates"]
+    assert [(entry["token"], entry["logProbability"]) for entry in chosen] == pairs
 
 
 @both
@@ -550,7 +568,7 @@ def test_framing_of_a_turn_a_rule_and_the_block(vendor: Vendor) -> None:
     assert [re.findall(rb"(?m)^: (\w+)", body)[0] for body in bodies] == [b"turn", b"block", b"inner", b"rule"]
 
 
-@pytest.mark.parametrize("turn", [Error(429), Raw("x")], ids=repr)
+@pytest.mark.parametrize("turn", [Error(429), Raw("x")], ids=shown)
 def test_the_delay_of_the_block_holds_for_errors_and_raw_bodies(turn: Any) -> None:
     with fake_llm.intercept([turn], delay=2, virtual_time=True) as fake:
         CHAT.post()
@@ -690,7 +708,7 @@ def test_an_unknown_path_of_a_host_of_ones_own_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "hosts", [{"h": "nope"}, {"": "openai"}, {"h": 5}, {5: "openai"}, "h", {"h": "azure"}], ids=repr
+    "hosts", [{"h": "nope"}, {"": "openai"}, {"h": 5}, {5: "openai"}, "h", {"h": "azure"}], ids=shown
 )
 def test_hosts_that_cannot_be(hosts: Any) -> None:
     with pytest.raises(ScriptError, match="hosts"):
@@ -725,7 +743,7 @@ def test_hosts_that_cannot_be(hosts: Any) -> None:
         {"default": 5},
         {"hosts": None},
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_options_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(ScriptError) as raised:
@@ -740,7 +758,7 @@ def test_options_that_cannot_be(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "options",
     [{"delay": -1}, {"model": 5}, {"usage": 5}, {"interval": "x"}, {"chunk_size": 0}, {"framing": 5}],
-    ids=repr,
+    ids=shown,
 )
 def test_options_of_a_rule_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(ScriptError):

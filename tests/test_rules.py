@@ -14,6 +14,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, Vendor, failure, said
 from fake_llm import Error, FakeLLM, Raw, Reply, ScriptError, ToolCall, UnscriptedCallError, UnusedReplyError, Usage
 
@@ -122,7 +123,7 @@ def conversation(vendor: Vendor) -> dict[str, Any]:
         ({"input": "Paris", "last": "tomorrow", "system": "planner", "turn": 1}, True),
         ({"input": "Paris", "last": "Rome"}, False),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_rule_fits(vendor: Vendor, wanted: dict[str, Any], fits: bool) -> None:
     with fake_llm.intercept(default="default") as fake:
@@ -221,6 +222,7 @@ def test_a_predicate_that_fails_is_the_tests_own_error() -> None:
     "wanted",
     [
         {"input": 5},
+        {"input": re.compile(b"x")},
         {"last": b"x"},
         {"system": ["x"]},
         {"tool_result": object()},
@@ -238,7 +240,7 @@ def test_a_predicate_that_fails_is_the_tests_own_error() -> None:
         {"times": 1.5},
         {"times": True},
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_parameters_that_cannot_be(wanted: dict[str, Any]) -> None:
     with pytest.raises(ScriptError) as raised:

@@ -17,6 +17,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, failure, said
 from fake_llm import (
     Error,
@@ -729,7 +730,7 @@ def test_nested_dataclasses_are_written_out() -> None:
         ({"x": float("nan")}, "JSON"),
         ({"x": {1, 2}}, "JSON"),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_what_cannot_be_a_turn_is_refused_when_it_is_written(value: Any, match: str) -> None:
     with pytest.raises(ScriptError, match=match):
@@ -778,6 +779,12 @@ def test_what_cannot_be_a_turn_is_refused_when_it_is_written(value: Any, match: 
         lambda: Reply(headers=5),
         lambda: Reply(headers={"a": 5}),
         lambda: Reply(headers={"a b": "x"}),
+        lambda: Reply(headers={"a": "é"}),
+        lambda: Reply(usage=Usage("1", 1)),  # type: ignore[arg-type]
+        lambda: Reply(usage=Usage(-1, 1)),
+        lambda: Reply(usage=Usage(1, 1, details={"a": object()})),
+        lambda: Reply(usage=Usage(1, 1, details=5)),  # type: ignore[arg-type]
+        lambda: Reply(logprobs=[{"a": object()}]),
         lambda: Reply(headers={"a": "x\r\ny: z"}),
         lambda: Reply(check="no"),
         lambda: Reply(None),
@@ -862,7 +869,7 @@ def test_a_dict_that_only_looks_like_a_vendors_body_is_structured_output() -> No
         Raw("x"),
         Thinking("x"),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_single_turn_stands_for_a_script_of_one(script: Any) -> None:
     assert FakeLLM(script).remaining == 1
@@ -880,7 +887,7 @@ def test_a_function_is_no_script() -> None:
         fake_llm.intercept(lambda call: "x")
 
 
-@pytest.mark.parametrize("script", [None, 5, object(), str, b"x"], ids=repr)
+@pytest.mark.parametrize("script", [None, 5, object(), str, b"x"], ids=shown)
 def test_what_cannot_be_a_script(script: Any) -> None:
     with pytest.raises(ScriptError):
         fake_llm.intercept(script)

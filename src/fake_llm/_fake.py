@@ -221,7 +221,9 @@ class FakeLLM:
             ("provider", provider),
             ("operation", operation),
         ):
-            if value is not None and not isinstance(value, str) and not hasattr(value, "search"):
+            if value is not None and not isinstance(
+                value if isinstance(value, str) else getattr(value, "pattern", 0), str
+            ):
                 raise ScriptError(
                     sentence(
                         f"when() got {name}={value!r}.", "", f'Write {name}="text" or {name}=re.compile("pattern").'

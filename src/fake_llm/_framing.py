@@ -193,7 +193,7 @@ class JsonArray:
             pieces.append((self.separator if pieces else b"[") + (_escaped(data) if framing.ascii else data))
         if framing.bom and pieces:
             pieces[0] = BOM + pieces[0]
-        return pieces
+        return pieces or [b"["]
 
     def end(self, framing: Framing = PLAIN) -> bytes:
         return b"\n]"

@@ -549,6 +549,8 @@ class Reply:
         check_type(extra, (Mapping,), "Reply", "extra", 'extra={"service_tier": "flex"}')
         check_switch(check, "Reply", "check")
         check_list(logprobs, "Reply", "logprobs", 'logprobs=[("Hello", -0.1)]')
+        if logprobs is not None:
+            check_json(list(logprobs), "logprobs")
         check_list(choices, "Reply", "choices", 'choices=["another answer"]')
         if edit is not None and not callable(edit):
             raise ScriptError(
@@ -771,12 +773,13 @@ def check_headers(value: Any, where: str) -> None:
             not isinstance(name, str)
             or not isinstance(content, str)
             or not _TOKEN.fullmatch(name)
+            or not content.isascii()  # what a byte beyond means is each client's own guess
             or any(mark in content for mark in "\r\n\0")
         ):
             raise ScriptError(
                 sentence(
                     f"{where} got the header {name!r}: {content!r}.",
-                    "Names and values are str on one line.",
+                    "Names and values are str on one line" + ("." if str(content).isascii() else ", in ASCII."),
                     'Write headers={"x-name": "value"}.',
                 )
             )
@@ -809,6 +812,12 @@ def check_usage(value: Any, where: str) -> None:
                 f"{where} got usage={value!r}.", "Tokens are whole numbers, 0 or more.", "Write usage=Usage(12, 5)."
             )
         )
+    if not isinstance(value.details, Mapping):
+        raise ScriptError(
+            sentence(f"{where} got usage={value!r}.", "details is a dict.", 'Write details={"requests": 1}.')
+        )
+    if value.details:
+        check_json(dict(value.details), "the details of a Usage")
 
 
 def _class_path(value: Any) -> str:

@@ -317,7 +317,18 @@ def check(request: Request, body: Any) -> Error | None:
         and not (isinstance(stop, list) and all(isinstance(item, str) for item in stop))
     ):
         return _wrong_type("stop", "one of a string or array of strings", stop)
-    return _check_messages(body.get("messages"), "openai.com" in request.host)
+    strict = "openai.com" in request.host
+    count = body.get("n")
+    if strict and isinstance(count, int) and count > _MOST_CHOICES:
+        return _refused(
+            f"Invalid 'n': integer above maximum value. Expected a value <= {_MOST_CHOICES}, but got {count} instead.",
+            "n",
+            "integer_above_max_value",
+        )
+    return _check_messages(body.get("messages"), strict)
+
+
+_MOST_CHOICES: Final = 128
 
 
 def _field(name: str, value: Any, wanted: str) -> Error | None:
