@@ -61,7 +61,7 @@ _SERVER_TOOLS: Final = ("web_search_", "web_fetch_", "code_execution_", "tool_se
 
 def read(request: Request, body: Any) -> View:
     """The view of a request; see `Dialect.read`."""
-    if not isinstance(body, Mapping):
+    if not isinstance(body, dict):
         return View()
     messages: list[Message] = []
     system = [text for text in (_joined(body.get("system")),) if text]
@@ -92,11 +92,11 @@ def read(request: Request, body: Any) -> View:
 def _continues(body: Mapping[str, Any]) -> bool:
     """Whether the vendor holds what came before, tools included (message threads, anthropic 2.14, read 2026-11)."""
     thread = body.get("thread")
-    return isinstance(thread, Mapping) and thread.get("type") == "continue"
+    return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
 def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, Mapping)) if isinstance(value, list) else iter(())
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
 
 
 def _parts(content: Any) -> Iterable[Mapping[str, Any]]:
@@ -188,7 +188,7 @@ def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
         elif not (isinstance(kind, str) and kind.startswith(_SERVER_TOOLS)):
             into[name] = ToolSpec(
                 name,
-                schema if isinstance(schema, Mapping) else {},
+                schema if isinstance(schema, dict) else {},
                 _string(tool.get("description")),
                 tool.get("strict") is True,
             )
@@ -198,11 +198,11 @@ def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
 def _added_tools(content: Any) -> list[Any]:
     """Tools defined in the middle of a conversation (beta `inline-tools`, 2026-09)."""
     added = (part.get("tool") for part in _dicts(content) if part.get("type") == "tool_addition")
-    return [tool.get("definition") for tool in added if isinstance(tool, Mapping)]
+    return [tool.get("definition") for tool in added if isinstance(tool, dict)]
 
 
 def _tool_choice(choice: Any) -> ToolChoice:
-    mode = choice.get("type") if isinstance(choice, Mapping) else None
+    mode = choice.get("type") if isinstance(choice, dict) else None
     if mode not in _CHOICE_MODES or mode == "auto":
         return AUTO
     return ToolChoice(mode, _id_of(choice.get("name")) if mode == "tool" else None)
@@ -210,35 +210,35 @@ def _tool_choice(choice: Any) -> ToolChoice:
 
 def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     config = body.get("output_config")
-    form = config.get("format") if isinstance(config, Mapping) else None
+    form = config.get("format") if isinstance(config, dict) else None
     if form is None:
         form = body.get("output_format")  # the beta's place for it, until 2025-12
-    if not isinstance(form, Mapping) or form.get("type") != "json_schema":
+    if not isinstance(form, dict) or form.get("type") != "json_schema":
         return None
     schema = form.get("schema")
-    return schema if isinstance(schema, Mapping) else {}
+    return schema if isinstance(schema, dict) else {}
 
 
 def _params(body: Mapping[str, Any]) -> dict[str, Any]:
     params = {_PARAMS.get(key, key): value for key, value in body.items() if key not in _NOT_PARAMS}
     config, choice = body.get("output_config"), body.get("tool_choice")
-    if isinstance(config, Mapping) and (rest := {key: value for key, value in config.items() if key != "format"}):
+    if isinstance(config, dict) and (rest := {key: value for key, value in config.items() if key != "format"}):
         params["output_config"] = rest
-    if isinstance(choice, Mapping) and "disable_parallel_tool_use" in choice:
+    if isinstance(choice, dict) and "disable_parallel_tool_use" in choice:
         params["disable_parallel_tool_use"] = choice["disable_parallel_tool_use"]
     return params
 
 
 def stream(request: Request, body: Any) -> bool:
     """Whether the body or the path of Bedrock and Vertex asks for a stream."""
-    if isinstance(body, Mapping) and body.get("stream") is True:
+    if isinstance(body, dict) and body.get("stream") is True:
         return True
     return request.path.endswith(("/invoke-with-response-stream", ":streamRawPredict"))
 
 
 def model(request: Request, body: Any) -> str:
     """The model in the body, or in the path of Bedrock and Vertex."""
-    named = body.get("model") if isinstance(body, Mapping) else None
+    named = body.get("model") if isinstance(body, dict) else None
     if isinstance(named, str):
         return named
     parts = request.path.split("/")
@@ -494,7 +494,7 @@ def _ending(exchange: Exchange) -> dict[str, Any]:
 def _stop_sequence(exchange: Exchange) -> str | None:
     """The request's stop sequence that the text ends with, or has, or else the first."""
     body = exchange.body
-    given = body.get("stop_sequences") if isinstance(body, Mapping) else None
+    given = body.get("stop_sequences") if isinstance(body, dict) else None
     stops = [stop for stop in given if isinstance(stop, str) and stop] if isinstance(given, list) else []
     text = exchange.choice.text
     for stop in stops:
