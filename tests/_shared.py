@@ -17,4 +17,6 @@ def shared_dir() -> Path | None:
     return folder if (folder / "recordings").is_dir() else None
 
 
-needs_shared = pytest.mark.skipif(shared_dir() is None, reason="the folder of recordings isn't here (set FAKE_LLM_SHARED)")
+needs_shared = pytest.mark.skipif(
+    shared_dir() is None, reason="the folder of recordings isn't here (set FAKE_LLM_SHARED)"
+)

@@ -14,6 +14,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import CHAT, VENDORS, WAYS, Vendor, said
 from fake_llm import Error, Raw, Reply, Stall
 
@@ -187,7 +188,7 @@ async def test_a_time_out_fires_where_it_would_on_a_loop(name: str, vendor: Vend
 
 
 @needs("requests")
-@pytest.mark.parametrize("timeout", [10, (3, 10), (None, 10)], ids=repr)
+@pytest.mark.parametrize("timeout", [10, (3, 10), (None, 10)], ids=shown)
 def test_a_time_out_fires_where_it_would_on_requests(timeout: Any) -> None:
     import requests
 
@@ -261,7 +262,7 @@ def test_a_time_out_of_another_phase_is_scripted_by_its_class(name: str, error: 
 
 
 @needs("openai")
-@pytest.mark.parametrize("error", [httpx.ConnectTimeout, httpx.PoolTimeout, TimeoutError], ids=repr)
+@pytest.mark.parametrize("error", [httpx.ConnectTimeout, httpx.PoolTimeout, TimeoutError], ids=shown)
 def test_it_is_the_sdks_own_time_out(error: Any) -> None:
     import openai
 

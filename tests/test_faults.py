@@ -11,6 +11,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, events, failure, said
 from fake_llm import (
     Disconnect,
@@ -299,7 +300,7 @@ def test_garbage_in_place_of_a_body(vendor: Vendor) -> None:
 
 @ways
 @pytest.mark.parametrize(
-    ("then", "kind"), [(Disconnect(), httpx.RemoteProtocolError), (Stall(), httpx.ReadTimeout)], ids=repr
+    ("then", "kind"), [(Disconnect(), httpx.RemoteProtocolError), (Stall(), httpx.ReadTimeout)], ids=shown
 )
 def test_raw_bodies_break_too(vendor: Vendor, stream: bool, then: Any, kind: Any) -> None:
     with fake_llm.intercept([Raw('{"half": ', then=then)]) as fake:
@@ -334,13 +335,13 @@ def test_an_error_after_raw_events_is_compressed_with_them(vendor: Vendor) -> No
 
 
 @vendors
-@pytest.mark.parametrize("body", [{"a": 1}, "text"], ids=repr)
+@pytest.mark.parametrize("body", [{"a": 1}, "text"], ids=shown)
 def test_an_error_in_place_of_a_raw_body(vendor: Vendor, body: Any) -> None:
     with fake_llm.intercept([Raw(body, then=Error(429, "oh"))]):
         assert failure(vendor, vendor.post()) == "oh"
 
 
-@pytest.mark.parametrize("then", [Disconnect(), Stall(), EndOfStream(), Garbage(b"!"), Error(500, "oh")], ids=repr)
+@pytest.mark.parametrize("then", [Disconnect(), Stall(), EndOfStream(), Garbage(b"!"), Error(500, "oh")], ids=shown)
 def test_faults_in_a_json_array(then: Any) -> None:
     got = b""
     url = GEMINI.url + ":streamGenerateContent"
@@ -359,7 +360,7 @@ def test_faults_in_a_json_array(then: Any) -> None:
 
 
 @ways
-@pytest.mark.parametrize("then", [Disconnect(), Stall(), EndOfStream(), Garbage(b"!"), Error(500)], ids=repr)
+@pytest.mark.parametrize("then", [Disconnect(), Stall(), EndOfStream(), Garbage(b"!"), Error(500)], ids=shown)
 def test_a_fault_takes_a_turn_and_is_no_failure_of_the_test(vendor: Vendor, stream: bool, then: Any) -> None:
     with fake_llm.intercept([Reply("x", then=then), "next"]) as fake:
         with contextlib.suppress(httpx.TransportError):

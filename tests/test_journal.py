@@ -15,6 +15,7 @@ import pytest
 
 import fake_llm
 from _capability import needs
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor
 from fake_llm import Call, Error, FakeLLM, Message, Raw, Reply, ToolCall, ToolResult, Usage
 
@@ -560,7 +561,7 @@ def test_no_calls() -> None:
         ({"stream": True}, [1, 3, 5, 7]),
         ({"stream": False, "provider": "gemini"}, [6]),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_filter(wanted: dict[str, Any], indices: list[int]) -> None:
     assert [call.index for call in several().calls.filter(**wanted)] == indices

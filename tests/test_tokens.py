@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fake_llm
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor
 from fake_llm import Image, Json, Refusal, Reply, Thinking, ToolCall, Usage
 from fake_llm._tokens import input_tokens, tokens
@@ -37,7 +38,7 @@ def test_tokens_of_a_text(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [None, 5, "x", [], {}, {"messages": None}, {"messages": 5}, {"tools": 5}, {"odd": "x" * 100}], ids=repr
+    "body", [None, 5, "x", [], {}, {"messages": None}, {"messages": 5}, {"tools": 5}, {"odd": "x" * 100}], ids=shown
 )
 def test_a_body_that_says_nothing_costs_next_to_nothing(body: Any) -> None:
     assert 0 <= input_tokens(body) < 10

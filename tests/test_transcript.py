@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 import fake_llm
+from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, VENDORS, Vendor
 from fake_llm import (
     Disconnect,
@@ -110,7 +111,7 @@ def test_every_vocabulary(vendor: Vendor) -> None:
         (TimeoutError, "  fault      <class 'TimeoutError'>"),
         (Raw({"a": 1}, 201), "  raw        201 {'a': 1}"),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_every_turn(turn: Any, line: str) -> None:
     fields = {"n": 3} if isinstance(turn, Reply) and turn.choices else {}

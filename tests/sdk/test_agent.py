@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fake_llm
+from _ids import shown
 from _sdk_clients import CLIENTS, TOOLS, Client, skip_unless_able
 from fake_llm import Thinking, ToolCall
 
@@ -109,7 +110,7 @@ def test_the_same_run_sends_and_gives_the_same_bytes(mode: str) -> None:
         assert client.run(loop()) == client.run(loop())
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=repr)
+@pytest.mark.parametrize("client", CLIENTS, ids=shown)
 def test_what_is_left_of_a_script_is_told(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -140,7 +141,7 @@ def test_a_call_too_many_is_told_in_place(client: Client, mode: str) -> None:
     client.run(loop())
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=repr)
+@pytest.mark.parametrize("client", CLIENTS, ids=shown)
 def test_a_tool_that_is_not_offered_is_told_in_place(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -155,7 +156,7 @@ def test_a_tool_that_is_not_offered_is_told_in_place(client: Client) -> None:
     client.run(loop())
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=repr)
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=shown)
 def test_agents_at_once_answer_to_rules_of_their_own(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -175,7 +176,7 @@ def test_agents_at_once_answer_to_rules_of_their_own(client: Client) -> None:
 
 @pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")  # openai leaves its own at [DONE]
 @pytest.mark.parametrize("mode", ["whole", "stream", "helper"])
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=repr)
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=shown)
 def test_async_clients_on_trio(client: Client, mode: str) -> None:
     skip_unless_able(client, mode, ("trio",))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import fake_llm
+from _ids import shown
 from _sdk_clients import CLIENTS, SCHEMA, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
 from fake_llm import (
     Disconnect,
@@ -427,7 +428,7 @@ REQUIRED = {
 
 
 @pytest.mark.parametrize("mode", ["whole", "stream"])
-@pytest.mark.parametrize("client", CLIENTS, ids=repr)
+@pytest.mark.parametrize("client", CLIENTS, ids=shown)
 def test_the_strict_validation_of_the_sdk_sees_what_is_missing(client: Client, mode: str) -> None:
     """Else its consent in all the cases above would say nothing."""
     skip_unless_able(client, mode, ("strict validation",))

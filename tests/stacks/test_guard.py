@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from _ids import shown
 from fake_llm._guard import guards
 from fake_llm._model import Response
 from stacks._support import HOST, Refused, Scripted, block
@@ -123,7 +124,7 @@ def test_trio_is_refused():
 LOCAL = ["127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST.", "a.localhost", "::1", "0.0.0.0", "", None, b"localhost"]
 
 
-@pytest.mark.parametrize("host", LOCAL, ids=repr)
+@pytest.mark.parametrize("host", LOCAL, ids=shown)
 def test_local_names_are_never_asked_about(host: Any):
     [(_, _, make), *_] = guards(lambda _: True, Refused)["socket"](socket)
     resolve = make(lambda *args: args)

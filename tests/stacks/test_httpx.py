@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import trio
 
+from _ids import shown
 from fake_llm._model import Fault, Pause, Response, Timeouts
 from fake_llm._stacks.httpx import transport
 from stacks._support import HOST, URL, Refused, Scripted, block
@@ -120,7 +121,7 @@ def every(case: Callable[..., Any]) -> Callable[..., Any]:
     """Runs a coroutine in each mode; on a client that blocks it never waits."""
     apis = [Api(library, mode) for library in MODULES for mode in ("sync", "asyncio", "trio")]
 
-    @pytest.mark.parametrize("api", apis, ids=repr)
+    @pytest.mark.parametrize("api", apis, ids=shown)
     def test(api: Api, request: pytest.FixtureRequest) -> None:
         names = case.__code__.co_varnames[1 : case.__code__.co_argcount]
         run(api, case, **{name: request.getfixturevalue(name) for name in names})

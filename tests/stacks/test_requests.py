@@ -13,6 +13,7 @@ import requests
 import urllib3
 from requests.adapters import BaseAdapter, HTTPAdapter
 
+from _ids import shown
 from fake_llm._model import Fault, Pause, Response, Timeouts
 from fake_llm._stacks.requests import adapter
 from stacks._support import HOST, URL, Refused, Scripted, block
@@ -47,7 +48,7 @@ def test_a_request_arrives_whole_and_a_whole_answer_is_one():
         (urllib3.Timeout(connect=1, read=2), Timeouts(1, 2)),
         (urllib3.Timeout(connect=3), Timeouts(3, None)),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_each_form_of_a_timeout(timeout: Any, expected: Timeouts):
     with block(Scripted(OK)) as fake:
