@@ -63,13 +63,19 @@ class Result:
         return statistics.median(self.ratios)
 
 
+WARM_UP = 6
+"""Operations before those that count: making a client, and a full collection, empty the caches of the processor."""
+
+
 def batch(prepare: Prepared) -> Variant:
     """A variant that times nothing but the operations themselves."""
 
     def run(count: int) -> float:
-        with prepare(count) as operation:
+        with prepare(count + WARM_UP) as operation:
             gc.collect()
             gc.freeze()
+            for _ in range(WARM_UP):
+                operation()
             start = time.process_time()
             for _ in range(count):
                 operation()
