@@ -186,14 +186,22 @@ def test_on_uvloop(reach: Callable[[], Awaitable[None]]) -> None:
         "my-resource.openai.azure.com",
         "us-east1-aiplatform.googleapis.com",
         "bedrock-runtime.eu-central-1.amazonaws.com",
-        "llm.corp.example",
     ],
 )
 def test_all_known_hosts_are_refused(host: str) -> None:
-    with fake_llm.intercept(hosts={"llm.corp.example:8080/base": "openai"}) as fake:
+    with fake_llm.intercept() as fake:
         with pytest.raises(UninterceptedCallError, match=f"^{host}:443 was reached by"):
             socket.getaddrinfo(host, 443)
         fake.failures.clear()
+
+
+def test_of_a_declared_host_what_is_declared_is_refused() -> None:
+    with fake_llm.intercept(hosts={"llm.corp.example:8080": "openai", "gateway.example/llm": "openai"}) as fake:
+        with pytest.raises(UninterceptedCallError):
+            socket.getaddrinfo("llm.corp.example", 8080)
+        fake.failures.clear()
+        assert not fake._routes.known("llm.corp.example", 5432)  # a database on the same machine
+        assert not fake._routes.known("gateway.example", 443)  # another path of the gateway
 
 
 def test_a_guarded_call_that_is_swallowed_is_raised_at_the_end() -> None:

@@ -58,6 +58,7 @@ def answer(call: Any) -> str:
     return "x"
 
 
+MISPLACED = 'A turn got Error(429) as one of its parts.\nWhat happens after the parts of a turn is said by then=.\nWrite Reply("text", then=Error(429)), or Error(429) alone for an error in place of an answer.'
 NESTED = """\
 {where} got a list that holds {held}.
 Only the script is a list of turns; a list inside it, or given to push(), reply() or default=, is one turn of several parts.
@@ -106,7 +107,7 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "list in a turn": (lambda: intercept([["a", ["b"]]]), NESTED.format(where="A script", held="['b']")),
     "tuple in a turn": (lambda: intercept([("a", ("b",))]), NESTED.format(where="A script", held="('b',)")),
     "Reply in a turn": (lambda: intercept([[Reply("a")]]), NESTED.format(where="A script", held="Reply('a')")),
-    "Error in a turn": (lambda: intercept([["a", Error(429)]]), NESTED.format(where="A script", held="Error(429)")),
+    "Error in a turn": (lambda: intercept([["a", Error(429)]]), MISPLACED),
     "Raw in a turn": (lambda: intercept([[Raw("x")]]), NESTED.format(where="A script", held="Raw('x')")),
     "function alone": (lambda: intercept(answer), FUNCTION.format(name="answer")),
     "FakeLLM of a function": (lambda: FakeLLM(answer), FUNCTION.format(name="answer")),
@@ -135,7 +136,7 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "push of a list in a list": (lambda: FakeLLM().push(["a", ["b"]]), NESTED.format(where="push()", held="['b']")),
     "default=": (lambda: intercept(default=3), NO_TURN.format(where="default=", value="3 (int)", write="Json(3) for JSON, or a str for text")),
     "default= of an empty list": (lambda: intercept(default=[]), EMPTY.format(where="default=")),
-    "default= of a list of turns": (lambda: intercept(default=[Error(429)]), NESTED.format(where="default=", held="Error(429)")),
+    "default= of a list of turns": (lambda: intercept(default=[Error(429)]), MISPLACED),
     "default()": (lambda: FakeLLM().default(3), NO_TURN.format(where="default()", value="3 (int)", write="Json(3) for JSON, or a str for text")),
     "reply() of None": (lambda: FakeLLM().when().reply(None), NO_TURN.format(where="reply()", value="None", write="Json(None) for JSON, or a str for text")),
     "reply() of a list of turns": (lambda: FakeLLM().when().reply(["a", ["b"]]), NESTED.format(where="reply()", held="['b']")),
@@ -146,7 +147,35 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
 PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "int": (lambda: Reply(3), PART.format(part="int: 3", write=JSON_VALUE)),
     "None": (lambda: Reply(None), PART.format(part="NoneType: None", write=JSON_VALUE)),
-    "list": (lambda: Reply(["a"]), PART.format(part="list: ['a']", write=JSON_VALUE)),
+    "list": (
+        lambda: Reply(["a"]),
+        "A turn got a part of type list: ['a'].\nIts parts are given one by one.\nWrite Reply('a'), or Json(['a']) for a JSON array.",
+    ),
+    "list of numbers": (lambda: Reply([1]), PART.format(part="list: [1]", write=JSON_VALUE)),
+    "several scripts": (
+        lambda: intercept("a", "b"),
+        "intercept() got 2 arguments: 'a', 'b'.\nIts one argument is the script, a list of turns; options are named.\nWrite intercept(['a', 'b']).",
+    ),
+    "Disconnect as a part": (
+        lambda: intercept([["Hel", Disconnect()]]),
+        'A turn got Disconnect() as one of its parts.\nWhat happens after the parts of a turn is said by then=.\nWrite Reply("text", then=Disconnect()).',
+    ),
+    "Disconnect as a turn": (
+        lambda: intercept([Disconnect()]),
+        'A turn got Disconnect() as one of its parts.\nWhat happens after the parts of a turn is said by then=.\nWrite Reply("text", then=Disconnect()).',
+    ),
+    "operation of a rule": (
+        lambda: FakeLLM().when(operation="chatt"),
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'unknown'.\nWrite operation='chat'.",
+    ),
+    "Raw beyond UTF-8": (
+        lambda: Raw("\ud800"),
+        "The body of Raw can't be written as UTF-8: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed.\nIt was '\\ud800'.\nWrite the bytes outright: b\"…\".",
+    ),
+    "entries of logprobs": (
+        lambda: Reply("a", logprobs=[("a", "x")]),
+        "Reply got logprobs=[('a', 'x')], with ('a', 'x').\nAn entry is a token with its logprob, or the vendor's own object.\nWrite logprobs=[(\"Hello\", -0.1)].",
+    ),
     "Reply": (lambda: Reply(Reply("a")), PART.format(part="fake_llm.Reply: Reply('a')", write=ANOTHER)),
     "class": (lambda: Reply(object), PART.format(part="type: <class 'object'>", write=ANOTHER)),
     "chunks and chunk_size": (
@@ -414,7 +443,7 @@ def with_rules(fake: FakeLLM) -> None:
             [],
             with_rules,
             "Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'hello'.\nThe script had no turns.\n"
-            f"The rules didn't fit: when(input='weather'): input='weather' isn't in 'hello'; when(system='planner', times=1): system='planner' isn't in ''.\n{NEXT}",
+            f"What didn't answer it: when(input='weather'): input='weather' isn't in 'hello'; when(system='planner', times=1): system='planner' isn't in ''.\n{NEXT}",
             id="rules",
         ),
     ],
@@ -576,8 +605,10 @@ def test_a_way_that_is_not_seen() -> None:
 
 # --- at the end of a block ----------------------------------------------------------------------
 
-LEAVE_OUT = "Leave out what isn't needed, or write intercept(…, strict=False)."
-NO_CALL = "No call came: is the code under test using another host, or another process?"
+LEAVE_OUT = (
+    "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
+)
+NO_CALL = "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? Or does a fixture return instead of yield?"
 F, G = ToolCall("f", {"a": 1}, check=False), ToolCall("g", {}, check=False)
 
 

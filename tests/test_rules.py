@@ -118,7 +118,7 @@ def conversation(vendor: Vendor) -> dict[str, Any]:
         ({"stream": False}, True),
         ({"stream": True}, False),
         ({"operation": "chat"}, True),
-        ({"operation": "embeddings"}, False),
+        ({"operation": "count_tokens"}, False),
         ({"operation": re.compile("chat|embeddings")}, True),
         ({"input": "Paris", "last": "tomorrow", "system": "planner", "turn": 1}, True),
         ({"input": "Paris", "last": "Rome"}, False),
@@ -206,7 +206,7 @@ def test_a_predicate_is_called_once_even_where_nothing_fits() -> None:
     seen = []
     with fake_llm.intercept() as fake:
         fake.when(lambda call: seen.append(call)).reply("never")
-        with pytest.raises(UnscriptedCallError, match=r"(?s)rules didn't fit.*lambda"):
+        with pytest.raises(UnscriptedCallError, match=r"(?s)What didn't answer it.*lambda"):
             CHAT.post()
         fake.failures.clear()
     assert len(seen) == 1

@@ -718,7 +718,7 @@ def test_nested_dataclasses_are_written_out() -> None:
         ([None], "Json"),
         ([["a"]], r"Only the script is a list of turns"),
         (["a", Reply("b")], r"Only the script is a list of turns"),
-        (["a", Error(429)], r"Only the script is a list of turns"),
+        (["a", Error(429)], r"said by then="),
         (["a", TimeoutError()], "TimeoutError"),
         (["a", lambda call: "b"], "function"),
         ({"choices": [{"message": {"content": "x"}}]}, r"choices\[0\].message.*\n.*\n.*Raw"),

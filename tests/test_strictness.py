@@ -381,8 +381,6 @@ def outcomes() -> list[Any]:
     return [
         pytest.param(KeyboardInterrupt(), id="KeyboardInterrupt"),
         pytest.param(SystemExit(3), id="SystemExit"),
-        pytest.param(GeneratorExit(), id="GeneratorExit"),
-        pytest.param(asyncio.CancelledError(), id="CancelledError"),
         pytest.param(outcome(lambda: pytest.skip("so")), id="pytest.skip"),
         pytest.param(outcome(lambda: pytest.fail("so")), id="pytest.fail"),
         pytest.param(outcome(lambda: pytest.xfail("so")), id="pytest.xfail"),
@@ -417,7 +415,14 @@ def test_it_never_replaces_a_group_with_what_stops_a_test(leaving: BaseException
     assert seen is group
 
 
-def test_a_cancelled_block_stays_cancelled() -> None:
+@pytest.mark.parametrize("leaving", [GeneratorExit(), asyncio.CancelledError()])
+def test_a_cancellation_never_hides_a_failure(leaving: BaseException) -> None:
+    with pytest.raises(UnscriptedCallError), fake_llm.intercept() as fake:
+        swallowed(fake)
+        raise leaving
+
+
+def test_a_framework_that_waits_for_ever_is_cancelled_with_the_failure() -> None:
     async def inside(entered: asyncio.Event) -> None:
         async with fake_llm.intercept(["unused"]) as fake:
             await asyncio.gather(ask_async(), ask_async(), return_exceptions=True)
@@ -429,6 +434,21 @@ def test_a_cancelled_block_stays_cancelled() -> None:
         entered = asyncio.Event()
         task = asyncio.create_task(inside(entered))
         await entered.wait()
+        task.cancel()
+        with pytest.raises(UnscriptedCallError):
+            await task
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_block_without_failures_stays_cancelled() -> None:
+    async def inside() -> None:
+        async with fake_llm.intercept(["unused"]):
+            await asyncio.sleep(60)
+
+    async def main() -> None:
+        task = asyncio.create_task(inside())
+        await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()

@@ -6,11 +6,9 @@
 Traceback (most recent call last):
     ...
 fake_llm.UnusedReplyError: The block ended and 1 turn was not asked for: turn 1 'Hello!'.
-No call came: is the code under test using another host, or another process?
-Leave out what isn't needed, or write intercept(…, strict=False).
+No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? Or does a fixture return instead of yield?
+Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end.
 """
-
-from __future__ import annotations
 
 from fake_llm._call import Call, Calls
 from fake_llm._errors import (

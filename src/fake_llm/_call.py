@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from fake_llm import _json
-from fake_llm._model import Headers, Message, Request, Response, ToolResult, Usage, masked_url
+from fake_llm._dialect import message, named_results, parsed_arguments
+from fake_llm._model import Headers, Message, Request, Response, SentToolCall, ToolResult, Usage, masked_url
 
 if TYPE_CHECKING:
-    from fake_llm._dialect import Asked
+    from fake_llm._dialect import Asked, Choice
 
 __all__ = ["Answered", "Call", "Calls", "fits"]
 
@@ -66,7 +67,9 @@ class Call:
 
     __slots__ = (
         "_asked",
+        "_before",
         "_body",
+        "_choices",
         "_refused",
         "_response",
         "attempt",
@@ -90,6 +93,8 @@ class Call:
         self._body: Any = _UNREAD
         self._response: Response | None = None
         self._refused = False
+        self._before: Call | None = None
+        self._choices: tuple[Choice, ...] = ()
         self.index = index
         self.timestamp = timestamp
         self.attempt = 1
@@ -142,8 +147,17 @@ class Call:
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """The messages with those before them that the provider remembers."""
-        return self._asked.view.messages
+        """The messages with those before them that the provider remembers (`previous_response_id`)."""
+        before = self._before
+        if before is None:
+            return self.messages
+        return named_results((*before.conversation, *before._said(), *self.messages))
+
+    def _said(self) -> Iterator[Message]:
+        """The answer as a message of the conversation that builds on it."""
+        for choice in self._choices[:1]:
+            calls = (SentToolCall(call.name, parsed_arguments(call.json), call.id) for call in choice.tool_calls)
+            yield message("assistant", [choice.text] if choice.text else [], tuple(calls))
 
     @property
     def system(self) -> str:
@@ -173,10 +187,10 @@ class Call:
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The results that were fed back after the last message of the assistant."""
         results: list[ToolResult] = []
-        for message in reversed(self.messages):
-            if message.role == "assistant":
+        for said in reversed(self.conversation):
+            if said.role == "assistant":
                 break
-            results[:0] = message.tool_results
+            results[:0] = said.tool_results
         return tuple(results)
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
@@ -30,6 +30,7 @@ __all__ = [
     "merge",
     "message",
     "named_results",
+    "parsed_arguments",
 ]
 
 CREATED: Final = 1_767_225_600
@@ -65,7 +66,8 @@ class Asked:
         """The vendor-neutral view; an empty one for a body that can't be read."""
         if self._view is None:
             try:
-                self._view = named_results(self.dialect.read(self.request, self.body))
+                view = self.dialect.read(self.request, self.body)
+                self._view = replace(view, messages=named_results(view.messages))
             except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
                 self._view = View()
         return self._view
@@ -282,6 +284,7 @@ class Dialect:
         choices: Whether it can give several answers.
         shaping: The keys of a body that can have a say in how plain text is answered: a schema, the number of
             answers. Where none of them is there, nobody reads the view for it; `None` reads it always.
+        continues: The id of the answer that a request builds on, where the vendor holds what came before.
         sdk_types: Dotted names of SDK classes that are answers of this dialect, matched along the MRO.
         too_long: The vendor's message for a prompt over the context window, with `{tokens}` and `{window}`.
     """
@@ -303,6 +306,7 @@ class Dialect:
     carries: frozenset[type]
     choices: bool = False
     shaping: frozenset[str] | None = None
+    continues: Callable[[Any], str | None] | None = None
     sdk_types: tuple[str, ...] = ()
     too_long: str = "The prompt has {tokens} tokens, the context window {window}."
 
@@ -352,23 +356,18 @@ def parsed_arguments(text: Any) -> Any:
         return text
 
 
-def named_results(view: View) -> View:
-    """The view with the names of tool results filled in from the calls that they answer."""
+def named_results(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with the names of tool results filled in from the calls that they answer."""
     names: dict[str, str] = {}
-    messages: list[Message] = []
-    changed = False
-    for item in view.messages:
+    named: list[Message] = []
+    for item in messages:
         for call in item.tool_calls:
             if call.id is not None:
                 names[call.id] = call.name
-        if item.tool_results and any(not result.name and result.id in names for result in item.tool_results):
-            results = tuple(
-                ToolResult(result.id, result.name or names.get(result.id or "", ""), result.text, result.is_error)
-                for result in item.tool_results
+        if any(not result.name and result.id in names for result in item.tool_results):
+            results = (
+                replace(result, name=result.name or names.get(result.id or "", "")) for result in item.tool_results
             )
-            item = Message(item.role, item.text, item.tool_calls, results, item.thinking, item.plain)
-            changed = True
-        messages.append(item)
-    if not changed:
-        return view
-    return View(tuple(messages), view.system, view.tools, view.tool_choice, view.schema, view.params, view.whole)
+            item = replace(item, tool_results=tuple(results))
+        named.append(item)
+    return tuple(named)

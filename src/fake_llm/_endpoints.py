@@ -24,7 +24,7 @@ from fake_llm._model import Request
 from fake_llm._services import models, tokens, traces
 from fake_llm._services._base import Service
 
-__all__ = ["DIALECTS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes"]
+__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes"]
 
 
 COMPACT: Final = Whole()
@@ -309,11 +309,22 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
+    Provider(name="copilot", hosts=("api.githubcopilot.com", "*.githubcopilot.com")),
+    Provider(name="vercel", hosts=("ai-gateway.vercel.sh",)),
+    Provider(name="cloudflare", hosts=("gateway.ai.cloudflare.com",)),
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     endpoint.dialect.name: endpoint.dialect for provider in PROVIDERS for endpoint in provider.endpoints
 }
+
+OPERATIONS: Final = tuple(
+    sorted(
+        {endpoint.operation for provider in PROVIDERS for endpoint in provider.endpoints if not endpoint.side}
+        | {"unknown"}
+    )
+)
+"""What a rule can answer; housekeeping never touches the script."""
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {host: provider for provider in PROVIDERS for host in provider.hosts if "*" not in host}
@@ -341,7 +352,6 @@ class Route:
     endpoint: Endpoint | None
 
 
-_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _CACHED: Final = 1024
 
 
@@ -353,13 +363,34 @@ Declared: TypeAlias = "tuple[tuple[str, str, Provider], ...]"
 def _route(declared: Declared, method: str, url: str) -> Route | None:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2].lower()
-    bare = place.removesuffix(_DEFAULT_PORTS.get(parts.scheme, " "))
+    name, _, port = place.rpartition(":") if ":" in place and not place.endswith("]") else (place, "", "")
+    place = name.rstrip(".") + (f":{port}" if port not in ("", "80", "443") else "")
     path = re.sub("/{2,}", "/", parts.path)
     for netloc, base, provider in declared:
-        if netloc in (place, bare) and (not base or path == base or path.startswith(base + "/")):
+        if netloc == place and (not base or path == base or path.startswith(base + "/")):
             return Route(provider, provider.find(method, path, base))
     known = known_provider((parts.hostname or "").rstrip("."))
     return None if known is None else Route(known, known.find(method, path))
+
+
+def _split(place: str) -> tuple[str, str]:
+    """Host with port and base path of a declared place, as they stand in the URLs of clients."""
+    try:
+        split = urlsplit(place.strip() if "://" in place else f"//{place.strip()}")
+        host, port = (split.hostname or "").rstrip("."), split.port
+        host = host if host.isascii() else host.encode("idna").decode()
+    except ValueError:  # half a bracket of an IPv6 address, a port that is none, a name that is none
+        host, port, split = "", None, urlsplit("")
+    if not host or "*" in host or " " in host:
+        raise ScriptError(
+            sentence(
+                f"hosts= got {place!r}.",
+                "A host is a name or an address, with a port and a base path if there are.",
+                'Write hosts={"llm.corp.example:8080/base": "openai"}.',
+            )
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
 
 
 class Routes:
@@ -390,31 +421,20 @@ class Routes:
                     f"Write {{{place!r}: {(near or ['openai'])[0]!r}}}.",
                 )
             )
-        try:
-            split = urlsplit(place if "://" in place else f"//{place}")
-        except ValueError:  # half a bracket of an IPv6 address
-            split = urlsplit("")
-        if not split.netloc:
-            raise ScriptError(
-                sentence(
-                    f"hosts= got {place!r}.",
-                    "A host is a name or an address, with a port and a base path if there are.",
-                    'Write hosts={"llm.corp.example:8080/base": "openai"}.',
-                )
-            )
-        added = (split.netloc.rpartition("@")[2].lower(), split.path.rstrip("/"), provider)
+        netloc, base = _split(place)
+        added = (netloc, base, provider)
         self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
         return _route(self._declared, method, url)
 
-    def known(self, host: str) -> bool:
-        """Whether a host name, port excluded, is an LLM's; a declared local one isn't refused by name."""
-        host = host.rstrip(".").lower()
-        return known_provider(host) is not None or any(
-            netloc.partition(":")[0] == host for netloc, _, _ in self._declared
-        )
+    def known(self, host: str, port: int | None) -> bool:
+        """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""
+        if known_provider(host) is not None:
+            return True
+        places = {f"{host}:{port}"} | ({host} if port in (None, 80, 443) else set())
+        return any(netloc in places and not base for netloc, base, _ in self._declared)
 
 
 def paths_of(provider: Provider) -> list[str]:

@@ -23,7 +23,8 @@ _WANTED: Final[Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]] = {
 }
 
 _lock: Final = threading.RLock()
-_added: Final[dict[str, str]] = {}
+_added: Final[dict[str, tuple[str, str | None]]] = {}
+"""The dummies by variable, each with what stood there before: nothing, or an empty text."""
 _blocks = 0
 
 
@@ -44,10 +45,23 @@ def leave() -> None:
         _blocks -= 1
         if _blocks:
             return
-        for name, dummy in _added.items():
-            if os.environ.get(name) == dummy:
+        for name, (dummy, before) in _added.items():
+            if os.environ.get(name) != dummy:
+                continue
+            if before is None:
                 del os.environ[name]
+            else:
+                os.environ[name] = before
+        _forget({dummy for dummy, _ in _added.values()})
         _added.clear()
+
+
+def _forget(dummies: set[str]) -> None:
+    """Take the dummies out of what SDKs cached: the client behind `openai.chat` and the like (openai 3.57, 2026-11)."""
+    openai = sys.modules.get("openai")
+    if openai is not None and getattr(openai, "api_key", None) in dummies:
+        vars(openai)["api_key"] = None
+        getattr(openai, "_reset_client", lambda: None)()
 
 
 def watches() -> Iterator[str]:
@@ -65,7 +79,8 @@ def imported(module: str) -> None:
 def _add(module: str) -> None:
     for name, dummy, others in _WANTED[module]:
         if not any(os.environ.get(other) for other in (name, *others)):
-            os.environ[name] = _added[name] = dummy
+            _added[name] = (dummy, os.environ.get(name))
+            os.environ[name] = dummy
 
 
 def declared_hosts() -> dict[str, Any]:

@@ -7,18 +7,20 @@ await, so that one body serves clients that block and clients on an event loop.
 from __future__ import annotations
 
 import contextvars
+import difflib
 import hashlib
+import inspect
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from fake_llm import _json
 from fake_llm._call import Call, Calls
 from fake_llm._dialect import Asked, Exchange, Ids
-from fake_llm._endpoints import Endpoint, Provider, Route, Routes, paths_of
+from fake_llm._endpoints import OPERATIONS, PROVIDERS, Endpoint, Provider, Route, Routes, paths_of
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -29,7 +31,7 @@ from fake_llm._errors import (
     sentence,
 )
 from fake_llm._model import Fault, Request, Response, Usage, masked_url
-from fake_llm._options import Options, Pace
+from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._render import Rendered, render, render_error
 from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
 from fake_llm._services._base import Store
@@ -38,6 +40,10 @@ from fake_llm._turns import Error, Reply, ToolCall, check_type
 
 __all__ = ["FakeLLM", "here"]
 
+NO_CALL: Final = (
+    "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? "
+    "Or does a fixture return instead of yield?"
+)
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 
 
@@ -84,7 +90,7 @@ class FakeLLM:
     1
     """
 
-    def __init__(self, script: Any = (), /, **options: Any) -> None:
+    def __init__(self, script: Any = (), /, **options: Unpack[BlockOptions]) -> None:
         self._options = Options.of(options)
         self._script = Script(as_script(script), _default(self._options))
         self._routes = Routes(self._options.hosts)
@@ -186,6 +192,14 @@ class FakeLLM:
         >>> _ = fake.when(system="planner").reply("First, …")
         """
         for predicate in predicates:
+            if inspect.iscoroutinefunction(predicate):
+                raise ScriptError(
+                    sentence(
+                        f"when() got the coroutine function {predicate.__qualname__}.",
+                        "A predicate is called, not awaited, and its result would always be true.",
+                        "Write def instead of async def.",
+                    )
+                )
             if not callable(predicate):
                 raise ScriptError(
                     sentence(
@@ -230,6 +244,17 @@ class FakeLLM:
                     )
                 )
         rule = Rule(predicates, input, last, system, tool, tool_result, model, provider, operation, stream, turn, times)
+        if isinstance(operation, str) and operation not in OPERATIONS:
+            near = difflib.get_close_matches(operation, OPERATIONS, 1)
+            raise ScriptError(
+                sentence(
+                    f"when() got operation={operation!r}.",
+                    "The operations that rules can answer are " + ", ".join(map(repr, OPERATIONS)) + ".",
+                    f"Write operation={(near or ['chat'])[0]!r}.",
+                )
+            )
+        with self._script.lock:
+            self._script.rules.append(rule)
         return When(self, rule)
 
     def default(self, turn: Any) -> None:
@@ -244,9 +269,10 @@ class FakeLLM:
             self._side_calls.clear()
             self._failures.clear()
             self._seen.clear()
+            self._store.answered.clear()
             self._failed.clear()
 
-    def copy(self, **options: Any) -> FakeLLM:
+    def copy(self, **options: Unpack[BlockOptions]) -> FakeLLM:
         """Fresh and independent: the script as written plus what was pushed, rules and default, no calls."""
         copied = FakeLLM()
         copied._options = Options.of(options, self._options)
@@ -280,6 +306,7 @@ class FakeLLM:
 
     def answer(self, request: Request) -> Response | Fault:
         """The answer for a client that blocks; async function turns run to their end on a loop of their own."""
+        __tracebackhide__ = True
         exchange = self._exchange(request)
         try:
             awaitable = next(exchange)
@@ -295,6 +322,7 @@ class FakeLLM:
 
     async def answer_async(self, request: Request) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
+        __tracebackhide__ = True
         exchange = self._exchange(request)
         try:
             awaitable = next(exchange)
@@ -311,6 +339,7 @@ class FakeLLM:
     # --- one exchange ---
 
     def _exchange(self, request: Request) -> Generator[Awaitable[Any], Any, Response | Fault]:
+        __tracebackhide__ = True
         route = self._routes.find(request.method, request.url)
         assert route is not None, "a stack asks only for what is claimed"
         endpoint = route.endpoint
@@ -383,12 +412,20 @@ class FakeLLM:
     def _generated(
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
+        __tracebackhide__ = True
+        dialect = endpoint.dialect
+        if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
+            call._before = self._store.answered.get(previous)
         taken = yield from self._take(call, exchange, self._chosen(call))
         assert taken is not None
         turn = taken.turn
         assert not isinstance(turn, Function)
         call.reply = turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
         rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+        self._remember(exchange, call, taken, rendered)
+        call._choices = exchange.choices
+        if exchange.id is not None and dialect.continues is not None:
+            self._store.answered[exchange.id] = call
         if rendered.usage is not None and self._options.cost is not None:
             try:
                 call.cost = self._options.cost(rendered.usage)
@@ -410,7 +447,9 @@ class FakeLLM:
                     turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
                 )
                 if not isinstance(turn, Reply):
-                    return render(turn, exchange, endpoint, taken.pace, self._options)
+                    rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+                    self._remember(exchange, call, taken, rendered)
+                    return rendered
                 exchange.usage = turn.usage or exchange.usage
             if exchange.body is None and endpoint.method == "POST":
                 call.reply = error = Error("bad_request", endpoint.dialect.bad_json)
@@ -434,6 +473,7 @@ class FakeLLM:
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
     ) -> Generator[Awaitable[Any], Any, Taken | None]:
         """The chosen turn; for a retry of what failed, the same again once there is no other."""
+        __tracebackhide__ = True
         failed = self._failed.get(_origin(exchange)) if self._failed else None
         count = _retry_count(exchange.request)
         retried = failed is not None and count != 0
@@ -445,20 +485,25 @@ class FakeLLM:
             taken: Taken | None = Taken(failed.turn, failed.pace, failed.more)
         else:
             taken = yield from choice
-        if taken is not None and isinstance(taken.turn, (Error, Broken)):
-            self._failed[_origin(exchange)] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
-        elif failed is not None:
-            self._failed.pop(_origin(exchange), None)
         return taken
 
+    def _remember(self, exchange: Exchange, call: Call, taken: Taken | None, rendered: Rendered) -> None:
+        """Keep what failed for the retry of an SDK; forget it once the call has succeeded."""
+        if taken is not None and _may_be_retried(rendered.answer):
+            self._failed[_origin(exchange)] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
+        elif self._failed:
+            self._failed.pop(_origin(exchange), None)
+
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
+        __tracebackhide__ = True
+        misfits: list[str] = []
         with self._script.lock:
             taken = self._script.from_queue(call)
         if taken is not None:
             decided = yield from _decided(taken, call)
             if decided is not None:
                 return decided
-        misfits: list[str] = []
+            misfits.append(f"the function turn {_shown(taken.turn)} returned None, which passes the call on")
         decided = yield from self._from_rules(call, misfits)
         if decided is not None:
             return decided
@@ -479,6 +524,7 @@ class FakeLLM:
         return None
 
     def _exhausted(self, call: Call, misfits: list[str]) -> Taken:
+        __tracebackhide__ = True
         failure = UnscriptedCallError(self._unscripted(call, misfits))
         if self._options.on_exhausted == "raise":
             raise failure
@@ -500,7 +546,7 @@ class FakeLLM:
             + "."
         )
         if misfits:
-            there += "\nThe rules didn't fit: " + "; ".join(misfits[:5]) + "."
+            there += "\nWhat didn't answer it: " + "; ".join(misfits[:5]) + "."
         write = (
             'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
         )
@@ -527,6 +573,7 @@ class FakeLLM:
                         )
                     )
                 rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+                self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
                 return rendered.answer
             raise UnknownEndpointError(self._unknown_text(request, provider))
@@ -535,17 +582,24 @@ class FakeLLM:
 
     @staticmethod
     def _unknown_text(request: Request, provider: Provider) -> str:
+        came = f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name})"
         paths = paths_of(provider)
+        if paths:
+            there = "The paths that are answered there: " + ", ".join(paths) + "."
+            return sentence(
+                f"{came}, an unknown path.", there, 'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
+            )
+        able = ", ".join(provider.name for provider in PROVIDERS if provider.endpoints)
         return sentence(
-            f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name}), an unknown path.",
-            "The paths that are answered there: " + ", ".join(paths) + "."
-            if paths
-            else f"No path of {provider.name} is answered yet.",
-            'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.',
+            f"{came} that isn't answered yet.",
+            f"Answered are {able}.",
+            f'Write hosts={{"{request.host}": "openai"}} if it speaks OpenAI\'s language there, or '
+            'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.',
         )
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
+        __tracebackhide__ = True
         self._failures.append(failure.original if isinstance(failure, FunctionTurnError) else failure)
         if self._at_home():
             raise failure
@@ -599,9 +653,9 @@ class FakeLLM:
                 else "."
             )
             if chats
-            else "No call came: is the code under test using another host, or another process?"
+            else NO_CALL
         )
-        write = "Leave out what isn't needed, or write intercept(…, strict=False)."
+        write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
         written = self._script.written
         at = len(written) - len(self._script.queue)
         if 0 < at < len(written) and _single_call(written[at - 1]) and _single_call(written[at]):
@@ -646,10 +700,9 @@ class When:
             raise ScriptError(sentence(f"{self._rule!r}.reply() got no turn.", "", 'Write .reply("text").'))
         pace = Pace(model=model, usage=usage, delay=delay, interval=interval, chunk_size=chunk_size, framing=framing)
         pace.check("reply()")
-        self._rule.turns = tuple(as_turn(turn, "reply()") for turn in turns)
-        self._rule.pace = pace
+        coerced = tuple(as_turn(turn, "reply()") for turn in turns)
         with self._fake._script.lock:
-            self._fake._script.rules.append(self._rule)
+            self._rule.turns, self._rule.pace = coerced, pace
         return self._fake
 
     def __repr__(self) -> str:
@@ -676,6 +729,19 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
     return taken if turn is taken.turn else replace(taken, turn=turn)
 
 
+_RETRIED: Final = frozenset({408, 409, 429})
+_SERVER_ERROR: Final = 500
+
+
+def _may_be_retried(answer: Response | Fault) -> bool:
+    """Whether an SDK may ask again after this answer: a fault, in place of the answer or of its whole body, or a status that is retried."""
+    if isinstance(answer, Fault) or (
+        answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
+    ):
+        return True
+    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR
+
+
 def _passes(error: BaseException) -> bool:
     """Whether what came out of a test's function isn't its own error: a failure of ours, an interrupt, a cancellation."""
     return isinstance(error, (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled()))
@@ -694,14 +760,18 @@ def _run(awaitable: Awaitable[Any]) -> Any:
     async def main() -> Any:
         return await awaitable
 
+    def run() -> Any:
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:  # leaves the thread's own loop alone
+            return runner.run(main())
+
     if _task() is None:
-        return asyncio.run(main())
+        return run()
     context = contextvars.copy_context()
     outcome: list[tuple[Any, BaseException | None]] = []
 
     def work() -> None:
         try:
-            outcome.append((context.run(asyncio.run, main()), None))
+            outcome.append((context.run(run), None))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             outcome.append((None, error))
 
@@ -761,8 +831,10 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _stops(error: BaseException) -> bool:
-    """Whether it stops a test on purpose: an interrupt, a cancellation, an outcome of pytest (`pytest.exit` is an `Exception`)."""
-    return not isinstance(error, (Exception, FakeLLMFailure)) or type(error).__module__ == "_pytest.outcomes"
+    """Whether it stops a test on purpose: an interrupt, an exit, an outcome of pytest."""
+    outcomes = sys.modules.get("_pytest.outcomes")
+    ends = () if outcomes is None else (outcomes.OutcomeException, outcomes.Exit)
+    return isinstance(error, (KeyboardInterrupt, SystemExit, *ends))
 
 
 def _single_call(turn: Turn) -> bool:

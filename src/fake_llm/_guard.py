@@ -14,8 +14,8 @@ from fake_llm._stacks import Patch
 
 __all__ = ["Known", "Refuse", "guards"]
 
-Known: TypeAlias = Callable[[str], bool]
-"""Whether a host, lower case and without a final dot, must not be reached."""
+Known: TypeAlias = Callable[[str, "int | None"], bool]
+"""Whether a host, lower case and without a final dot, must not be reached on a port."""
 
 Refuse: TypeAlias = Callable[[str, "int | None", str], BaseException]
 """The exception for a host, a port and a way of reaching it, made in the thread and task that reaches for it."""
@@ -28,8 +28,9 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
 
     def judge(host: Any, port: Any, way: str) -> None:
         name = _name(host)
-        if name is not None and known(name):
-            raise refuse(name, port if isinstance(port, int) else _number(port), way)
+        number = port if isinstance(port, int) else _number(port)
+        if name is not None and known(name, number):
+            raise refuse(name, number, way)
 
     def resolving(way: str) -> Callable[[Any], Any]:
         def replace(original: Any) -> Any:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeVar, Unpack, get_args, overload
 
 from fake_llm import _environment, _install
 from fake_llm._errors import FunctionTurnError, ScriptError, UninterceptedCallError, sentence
-from fake_llm._fake import FakeLLM, here
+from fake_llm._fake import NO_CALL, FakeLLM, here
 from fake_llm._model import Handler
+from fake_llm._options import BlockOptions
 from fake_llm._stacks import STACKS
 
 __all__ = ["Intercept", "intercept"]
@@ -30,7 +31,7 @@ _active: tuple[FakeLLM, ...] = ()
 """The fakes of the open blocks, the innermost last."""
 
 
-def intercept(script: Any = (), /, **options: Any) -> Intercept:
+def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) -> Intercept:
     """Answer calls to LLM providers from a script, for a block or a function.
 
     A context manager (`with`, `async with`) that gives a `FakeLLM`, and a decorator for functions,
@@ -42,6 +43,7 @@ def intercept(script: Any = (), /, **options: Any) -> Intercept:
             `ToolCall(name, arguments)` a tool call, a list inside the list one turn of several parts, a
             dict, model or dataclass structured output, `Error(429)` the provider's error, an exception a
             fault, a function of the call decides when it comes.
+        *more: Nothing: turns belong into the list.
         **options: All by keyword:
 
             - `default`: a turn for every call that neither the script nor a rule answers.
@@ -72,6 +74,14 @@ def intercept(script: Any = (), /, **options: Any) -> Intercept:
     >>> fake.calls[0].last_user_text
     'Hi'
     """
+    if more:
+        raise ScriptError(
+            sentence(
+                f"intercept() got {1 + len(more)} arguments: {', '.join(map(repr, (script, *more)))}.",
+                "Its one argument is the script, a list of turns; options are named.",
+                f"Write intercept([{', '.join(map(repr, (script, *more)))}]).",
+            )
+        )
     return Intercept(FakeLLM(script, **options))
 
 
@@ -92,6 +102,7 @@ class Intercept:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        __tracebackhide__ = True
         _leave(self._left(), error)
 
     async def __aenter__(self) -> FakeLLM:
@@ -145,13 +156,15 @@ def _find(method: str, url: str) -> Handler | None:
     return None
 
 
-def _known(host: str) -> bool:
-    return any(fake._routes.known(host) for fake in _active)
+def _known(host: str, port: int | None) -> bool:
+    return any(fake._routes.known(host, port) for fake in _active)
 
 
 def _refuse(host: str, port: int | None, way: str) -> BaseException:
     """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
-    fake = next((fake for fake in reversed(_active) if fake._routes.known(host)), _active[-1] if _active else None)
+    fake = next(
+        (fake for fake in reversed(_active) if fake._routes.known(host, port)), _active[-1] if _active else None
+    )
     place = host if port is None else f"{host}:{port}"
     failure = UninterceptedCallError(
         sentence(
@@ -197,14 +210,18 @@ def _close(fake: FakeLLM) -> None:
 
 
 def _leave(fake: FakeLLM, error: BaseException | None) -> None:
+    __tracebackhide__ = True
     _close(fake)
     _judge(fake, error)
 
 
 def _judge(fake: FakeLLM, error: BaseException | None) -> None:
     """Raise what the end of a block raises in place of what is leaving it."""
+    __tracebackhide__ = True
     verdict = fake._verdict(error)
     if verdict is None:
+        if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:
+            error.add_note(f"fake_llm: {NO_CALL}")
         return
     if not isinstance(error, FunctionTurnError):
         raise verdict
@@ -239,11 +256,20 @@ _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KE
 def _wants_fake(annotation: Any, function: Callable[..., Any]) -> bool:
     """Whether an annotation is `FakeLLM`, also where annotations are kept as text."""
     if not isinstance(annotation, str):
-        return annotation is FakeLLM
+        return annotation is FakeLLM or FakeLLM in get_args(annotation)
+    annotation = annotation.removesuffix(" | None").removeprefix("None | ").strip()
     if annotation.rpartition(".")[2] == "FakeLLM":
         return True
     value = getattr(inspect.unwrap(function), "__globals__", {}).get(annotation)  # `import … as` another name
     return value is FakeLLM
+
+
+def _place(function: Callable[..., Any], name: str | None) -> int | None:
+    """Where among the positional arguments the parameter stands; `None` where it is passed by name only."""
+    if name is None:
+        return None
+    parameters = inspect.signature(function).parameters
+    return None if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY else list(parameters).index(name)
 
 
 def _hide(wrapper: Callable[..., Any], function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
@@ -258,16 +284,21 @@ def _hide(wrapper: Callable[..., Any], function: Callable[..., Any], name: str |
 
 def _decorate(block: Intercept, function: Callable[..., Any]) -> Any:
     name = _parameter(function)
+    place = _place(function, name)
 
-    def given(fake: FakeLLM, kwargs: dict[str, Any]) -> dict[str, Any]:
-        return kwargs if name is None else {**kwargs, name: fake}
+    def call(fake: FakeLLM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name is None:
+            return function(*args, **kwargs)
+        if place is not None and len(args) > place:
+            return function(*args[:place], fake, *args[place:], **kwargs)
+        return function(*args, **{**kwargs, name: fake})
 
     if inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)
         async def async_generator(*args: Any, **kwargs: Any) -> Any:
             with _block(block) as fake:
-                generator = function(*args, **given(fake, kwargs))
+                generator = call(fake, args, kwargs)
                 try:
                     value = await anext(generator)
                     while True:
@@ -290,7 +321,7 @@ def _decorate(block: Intercept, function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
         async def coroutine(*args: Any, **kwargs: Any) -> Any:
             with _block(block) as fake:
-                return await function(*args, **given(fake, kwargs))
+                return await call(fake, args, kwargs)
 
         return _hide(coroutine, function, name)
     if inspect.isgeneratorfunction(function):
@@ -298,14 +329,14 @@ def _decorate(block: Intercept, function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             with _block(block) as fake:
-                return (yield from function(*args, **given(fake, kwargs)))
+                return (yield from call(fake, args, kwargs))
 
         return _hide(generator, function, name)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with _block(block) as fake:
-            return function(*args, **given(fake, kwargs))
+            return call(fake, args, kwargs)
 
     return _hide(wrapper, function, name)
 

@@ -6,6 +6,7 @@ knows nothing of vendors, scripts or strictness; the core knows nothing of HTTP 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
@@ -29,18 +30,7 @@ __all__ = [
     "View",
 ]
 
-SECRET_HEADERS = frozenset(
-    {
-        "authorization",
-        "x-api-key",
-        "api-key",
-        "x-goog-api-key",
-        "cookie",
-        "set-cookie",
-        "proxy-authorization",
-        "x-amz-security-token",
-    }
-)
+_SECRET = re.compile("authorization|cookie|token(?!s)|secret|api-?key|credential|password")
 SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token", "token", "sig", "signature"})
 
 
@@ -78,7 +68,7 @@ class Headers(Mapping[str, str]):
         return self._items
 
     def __repr__(self) -> str:
-        shown = {name: "***" if name.lower() in SECRET_HEADERS else value for name, value in self._items}
+        shown = {name: "***" if _SECRET.search(name.lower()) else value for name, value in self._items}
         return f"Headers({shown!r})"
 
 
@@ -251,7 +241,7 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     total_tokens: int | None = None
-    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
 
     @property
     def total(self) -> int:
@@ -269,7 +259,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SentToolCall:
     """A tool call as it stands in a request's history.
 
@@ -282,6 +272,17 @@ class SentToolCall:
     name: str
     arguments: Any
     id: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a `ToolCall` of the same name and arguments too; ids count where both have one."""
+        if not hasattr(other, "arguments") or not hasattr(other, "name"):
+            return NotImplemented
+        theirs = getattr(other, "id", None)
+        same = (self.name, self.arguments) == (other.name, other.arguments)
+        return same and (self.id is None or theirs is None or self.id == theirs)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)

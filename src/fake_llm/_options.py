@@ -6,13 +6,13 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Usage
 from fake_llm._turns import Framing, check_chunk_size, check_number, check_switch, check_type, check_usage
 
-__all__ = ["Options", "Pace"]
+__all__ = ["BlockOptions", "Options", "Pace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,26 @@ class Pace:
         check_number(self.interval, where, "interval")
         check_chunk_size(self.chunk_size, where)
         check_type(self.framing, (Framing,), where, "framing", "framing=Framing(split=1)")
+
+
+class BlockOptions(TypedDict, total=False):
+    """The options of a block as keywords; see `fake_llm.intercept`."""
+
+    default: Any
+    on_exhausted: Literal["raise", "stop", "error"]
+    strict: bool
+    model: str | None
+    usage: Usage | None
+    delay: float | None
+    interval: float | None
+    chunk_size: int | None
+    framing: Framing | None
+    context_window: int | None
+    reserve_completion: int
+    cost: Callable[[Usage], Any] | None
+    virtual_time: bool
+    hosts: Mapping[str, str]
+    env: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, sentence
 from fake_llm._framing import PLAIN, Wire, cut
-from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolSpec, Usage, View
+from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolChoice, ToolSpec, Usage, View
 from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
 from fake_llm._script import Broken, Verbatim
@@ -36,6 +36,7 @@ from fake_llm._turns import (
     Then,
     ToolCall,
     check_json,
+    check_unicode,
 )
 
 __all__ = ["Rendered", "render", "render_error"]
@@ -91,6 +92,16 @@ _said: Final = attrgetter(*(item.name for item in fields(Pace)))
 _NOTHING: Final = _said(Pace())
 
 
+def _answered(answer: Response | Fault) -> bool:
+    """Whether it is an answer, even one that breaks off: not an error, not a fault in its place."""
+    if isinstance(answer, Fault) or answer.status >= _FIRST_ERROR:
+        return False
+    return answer.steps is None or any(isinstance(step, bytes) for step in answer.steps)
+
+
+_FIRST_ERROR: Final = 400
+
+
 # --- the parts of a turn ------------------------------------------------------------------------
 
 
@@ -102,7 +113,7 @@ def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, opt
     else:
         response = _whole(reply, exchange, endpoint, framing)
     rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
-    return Rendered(rendered.answer, exchange.usage, rendered.waited)
+    return Rendered(rendered.answer, exchange.usage, rendered.waited) if _answered(rendered.answer) else rendered
 
 
 def _fill(exchange: Exchange, reply: Reply, pace: Pace, options: Options) -> None:
@@ -209,7 +220,8 @@ def _placed(value: Mapping[str, Any], view: View, *, strict: bool) -> str | Tool
     if view.schema is not None or choice.mode in ("auto", "none"):
         return _json.text(value)
     offered = [tool for tool in view.tools.values() if choice.allowed is None or tool.name in choice.allowed]
-    reasons = {tool.name: misfit(dict(value), tool.schema) for tool in offered}
+    plain = _json.loads(_json.compact(value))
+    reasons = {tool.name: misfit(plain, tool.schema) for tool in offered}
     accepting = [tool for tool in offered if reasons[tool.name] is None]
     declaring = [tool for tool in accepting if set(value) <= set(_properties(tool))]
     best = declaring or accepting
@@ -258,9 +270,10 @@ def _check_call(call: ToolCall, view: View) -> None:
                 else f"Let the code offer it, or write ToolCall({call.name!r}, …, check=False) for a model that misbehaves.",
             )
         )
+    _check_choice(call, view.tool_choice)
     if isinstance(call.arguments, str):
         return
-    reason = misfit(dict(call.arguments), tool.schema)
+    reason = misfit(_json.loads(call.json.encode("utf-8", "surrogatepass")), tool.schema)
     if reason is not None:
         raise ScriptMismatchError(
             sentence(
@@ -269,6 +282,25 @@ def _check_call(call: ToolCall, view: View) -> None:
                 "Write arguments that fit, or check=False for a model that misbehaves.",
             )
         )
+
+
+def _check_choice(call: ToolCall, choice: ToolChoice) -> None:
+    """Refuse a call that the request's own tool choice rules out."""
+    if choice.mode == "none":
+        asked = "no tool"
+    elif choice.mode == "tool" and choice.name is not None and choice.name != call.name:
+        asked = repr(choice.name)
+    elif choice.allowed is not None and call.name not in choice.allowed:
+        asked = "one of " + ", ".join(map(repr, sorted(choice.allowed)))
+    else:
+        return
+    raise ScriptMismatchError(
+        sentence(
+            f"The turn calls the tool {call.name!r}.",
+            f"The tool choice of the request allows {asked}.",
+            "Write a turn that fits, or check=False for a model that misbehaves.",
+        )
+    )
 
 
 def _check_text(text: str, schema: Mapping[str, Any]) -> None:
@@ -324,6 +356,8 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
             if isinstance(then, Stall) and then.seconds is not None
             else tuple(pieces),
         )
+    if isinstance(then, Garbage):
+        return Response(200, headers, steps=tuple(cut([then.data], framing)))
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
@@ -370,7 +404,15 @@ def _check_event(item: Any) -> None:
                     "Write return events.",
                 )
             )
-        if not isinstance(item, (str, bytes)):
+        if isinstance(item, str):
+            check_unicode(item, "what edit= returned")
+        elif isinstance(item, Event) and item.name is not None and not isinstance(item.name, str):
+            raise ScriptError(
+                sentence(
+                    f"edit= returned {item!r}.", "An event's name is a str or None.", "Write Event(name, payload)."
+                )
+            )
+        elif not isinstance(item, bytes):
             check_json(item.payload if isinstance(item, Event) else item, "what edit= returned")
     except ScriptError as wrong:
         raise FunctionTurnError(wrong) from None
@@ -392,7 +434,7 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
     if reply.edit is not None:
         events = _edit(reply.edit, events)
     pieces = wire.encode(events, framing)
-    end = wire.end(framing) if goes_on else b""
+    end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
     steps = _steps(events, pieces, end, pace.interval or 0.0, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
@@ -454,8 +496,6 @@ def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
         yield Fault(
             "disconnect", "peer closed connection without sending complete message body (incomplete chunked read)"
         )
-    elif isinstance(then, Garbage):
-        yield then.data
     elif isinstance(then, Stall):
         read = exchange.request.timeouts.read
         if read is None:
@@ -549,10 +589,10 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         if not exchange.stream or wire is None:
             return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
         failed = endpoint.dialect.failure_events(exchange, turn.then)
-    end = b""
+    end = turn.then.data if isinstance(turn.then, Garbage) else b""
     if isinstance(turn.body, list):
         pieces, content_type = _raw_events([*turn.body, *failed], wire, endpoint, framing)
-        end = wire.end(framing) if wire is not None and goes_on else b""
+        end = wire.end(framing) if wire is not None and goes_on else end
     elif isinstance(turn.body, dict):
         pieces, content_type = [endpoint.whole.encode(turn.body, framing)], endpoint.whole.content_type
     else:

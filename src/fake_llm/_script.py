@@ -20,7 +20,7 @@ from fake_llm._call import Call, fits
 from fake_llm._endpoints import DIALECTS
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._options import Pace
-from fake_llm._turns import PART_TYPES, Error, Raw, Reply, as_part, as_structured
+from fake_llm._turns import PART_TYPES, THEN_TYPES, Error, Raw, Reply, as_part, as_structured, misplaced
 
 __all__ = ["Broken", "Function", "Rule", "Script", "Taken", "Turn", "Verbatim", "as_script", "as_turn"]
 
@@ -93,6 +93,7 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
         return _as_fault(value)
     if isinstance(value, Mapping):
         _refuse_vendor_body(value)
+    _refuse_sdk_part(value)
     structured = as_structured(value)
     if structured is not None:
         return Reply(structured)
@@ -100,6 +101,8 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
         return _as_parts(value, where)
     if callable(value) and not isinstance(value, type):
         return _as_function(value)
+    if isinstance(value, THEN_TYPES):
+        raise ScriptError(misplaced(value))
     raise ScriptError(sentence(f"{where} got {_described(value)}, which can't be a turn.", "", _hint(value)))
 
 
@@ -159,7 +162,9 @@ def _as_parts(value: Sequence[Any], where: str) -> Reply:
             )
         )
     for item in value:
-        if isinstance(item, (Reply, Error, Raw, list, tuple)):
+        if isinstance(item, THEN_TYPES):
+            raise ScriptError(misplaced(item))
+        if isinstance(item, (Reply, Raw, list, tuple)):
             raise ScriptError(
                 sentence(
                     f"{where} got a list that holds {item!r}.",
@@ -169,6 +174,7 @@ def _as_parts(value: Sequence[Any], where: str) -> Reply:
             )
         if isinstance(item, Mapping):
             _refuse_vendor_body(item)
+        _refuse_sdk_part(item)
     return Reply(*(as_part(item) for item in value))
 
 
@@ -196,6 +202,23 @@ def _as_verbatim(value: Any) -> Verbatim | None:
             dump = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
             return Verbatim(value, dump, dialect)
     return None
+
+
+_SDKS: Final = frozenset(path.partition(".types")[0] for path in _SDK_TYPES)
+
+
+def _refuse_sdk_part(value: Any) -> None:
+    """Refuse an SDK's object that is no whole answer: a message, a block, a chunk."""
+    kind = type(value)
+    sdk, types, _ = kind.__module__.partition(".types")
+    if types and sdk in _SDKS:
+        raise ScriptError(
+            sentence(
+                f"A script got a {kind.__module__}.{kind.__qualname__}.",
+                "An SDK's object stands for a whole answer, such as openai.types.chat.ChatCompletion; this is a part of one.",
+                'Write the whole answer, or say what the model answers: "text", ToolCall(…).',
+            )
+        )
 
 
 def _refuse_vendor_body(value: Mapping[Any, Any]) -> None:
@@ -290,7 +313,7 @@ class Rule:
     def misfit(self, call: Call) -> str | None:
         """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
         if self.left <= 0:
-            return "its turns are spent"
+            return "its turns are spent" if self.turns else "it has no turns: write .reply(…)"
         for name, wanted, value in (
             ("operation", self.operation, call.operation),
             ("provider", self.provider, call.provider),

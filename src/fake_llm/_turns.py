@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Final, TypeAlias
 
+import orjson
+
 from fake_llm import _json
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Event, Usage
@@ -369,7 +371,9 @@ class Error(_Value):
             )
         check_type(self.message, (str,), "Error", "message", 'Error(429, "Too many requests.")')
         check_number(self.retry_after, "Error", "retry_after")
-        if self.body is not None and not isinstance(self.body, (bytes, str)):
+        if isinstance(self.body, str):
+            check_unicode(self.body, "the body of Error")
+        elif self.body is not None and not isinstance(self.body, bytes):
             check_json(self.body, "the body of Error")
         check_headers(self.headers, "Error")
 
@@ -439,6 +443,8 @@ class Raw(_Value):
                     'Write Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
                 )
             )
+        if isinstance(self.body, str):
+            check_unicode(self.body, "the body of Raw")
         if isinstance(self.body, (dict, list)):
             check_json(
                 [
@@ -551,6 +557,7 @@ class Reply:
         check_list(logprobs, "Reply", "logprobs", 'logprobs=[("Hello", -0.1)]')
         if logprobs is not None:
             check_json(list(logprobs), "logprobs")
+            _check_logprobs(logprobs)
         check_list(choices, "Reply", "choices", 'choices=["another answer"]')
         if edit is not None and not callable(edit):
             raise ScriptError(
@@ -658,6 +665,17 @@ def as_part(value: Any) -> Part:
     structured = as_structured(value)
     if structured is not None:
         return structured
+    if isinstance(value, THEN_TYPES):
+        raise ScriptError(misplaced(value))
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, PART_TYPES) for item in value):
+        parts = ", ".join(map(repr, value))
+        raise ScriptError(
+            sentence(
+                f"A turn got a part of type {_class_path(value)}: {value!r}.",
+                "Its parts are given one by one.",
+                f"Write Reply({parts}), or Json({value!r}) for a JSON array.",
+            )
+        )
     raise ScriptError(
         sentence(
             f"A turn got a part of type {_class_path(value)}: {value!r}.",
@@ -669,6 +687,16 @@ def as_part(value: Any) -> Part:
     )
 
 
+def misplaced(value: Any) -> str:
+    """The message for what happens *after* parts, written as one of them."""
+    return sentence(
+        f"A turn got {value!r} as one of its parts.",
+        "What happens after the parts of a turn is said by then=.",
+        f'Write Reply("text", then={value!r})'
+        + (f", or {value!r} alone for an error in place of an answer." if isinstance(value, Error) else "."),
+    )
+
+
 def as_structured(value: Any) -> Structured | None:
     """Structured output from a dict, a Pydantic model (1 or 2) or a dataclass instance; `None` for anything else."""
     if isinstance(value, Mapping):
@@ -676,7 +704,7 @@ def as_structured(value: Any) -> Structured | None:
     elif isinstance(value, type):
         return None
     elif hasattr(value, "model_dump") and hasattr(type(value), "model_fields"):
-        data = value.model_dump(mode="json", by_alias=True)
+        data = _accepted(value, value.model_dump(mode="json"))
     elif hasattr(type(value), "__fields__") and callable(getattr(value, "json", None)):
         data = json.loads(value.json(by_alias=True))
     elif (
@@ -684,13 +712,41 @@ def as_structured(value: Any) -> Structured | None:
         and not isinstance(value, type)
         and type(value).__module__.partition(".")[0] != "fake_llm"
     ):
-        data = dataclasses.asdict(value)
+        try:
+            data = orjson.loads(orjson.dumps(value))  # dates, enums, UUIDs as JSON has them
+        except TypeError:
+            data = dataclasses.asdict(value)
     else:
         return None
     if not isinstance(data, dict):
         return None
     check_json(data, f"structured output ({_class_path(value)})")
     return Structured(data)
+
+
+def _accepted(value: Any, dumped: Any) -> Any:
+    """A Pydantic model's JSON as the model itself accepts it: by its aliases of validation, without computed fields."""
+    fields = getattr(type(value), "model_fields", None)
+    if isinstance(fields, Mapping) and isinstance(dumped, dict):
+        extra = getattr(value, "model_extra", None) or {}
+        named = {
+            _alias(name, field): _accepted(getattr(value, name), dumped[name])
+            for name, field in fields.items()
+            if name in dumped
+        }
+        return named | {name: _accepted(item, dumped[name]) for name, item in extra.items() if name in dumped}
+    if isinstance(value, (list, tuple)) and isinstance(dumped, list) and len(value) == len(dumped):
+        return [_accepted(item, plain) for item, plain in zip(value, dumped, strict=True)]
+    if isinstance(value, Mapping) and isinstance(dumped, dict) and len(value) == len(dumped):
+        return {key: _accepted(item, plain) for item, (key, plain) in zip(value.values(), dumped.items(), strict=True)}
+    return dumped
+
+
+def _alias(name: str, field: Any) -> str:
+    alias = getattr(field, "validation_alias", None)
+    choices = getattr(alias, "choices", None)  # AliasChoices: the schema names the first
+    first = choices[0] if choices else alias
+    return first if isinstance(first, str) else getattr(field, "alias", None) or name
 
 
 def check_json(value: Any, where: str) -> None:
@@ -721,6 +777,41 @@ def _string_keys(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(_string_keys(item) for item in value)
     return True
+
+
+def _check_logprobs(entries: Sequence[Any]) -> None:
+    for entry in entries:
+        pair = isinstance(entry, (tuple, list)) and len(entry) == _PAIR
+        if isinstance(entry, Mapping) or (pair and isinstance(entry[0], str) and _is_number(entry[1])):
+            continue
+        raise ScriptError(
+            sentence(
+                f"Reply got logprobs={list(entries)!r}, with {entry!r}.",
+                "An entry is a token with its logprob, or the vendor's own object.",
+                'Write logprobs=[("Hello", -0.1)].',
+            )
+        )
+
+
+_PAIR: Final = 2
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Refuse text that can't be sent as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ScriptError(
+            sentence(
+                f"{where[0].upper()}{where[1:]} can't be written as UTF-8: {error}.",
+                f"It was {text!r}.",
+                'Write the bytes outright: b"…".',
+            )
+        ) from None
 
 
 def check_text(value: Any, where: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _shared import needs_shared, shared_dir
-from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids, named_results
+from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids
 from fake_llm._dialects.anthropic_messages import DIALECT, dumps, pad
 from fake_llm._framing import Sse, Whole
 from fake_llm._model import Headers, Message, Request, SentToolCall, ToolChoice, ToolResult, Usage, View
@@ -734,7 +734,7 @@ def test_reads_and_accepts_every_recorded_request() -> None:
             continue
         request = request_of(asked["body"], asked["url"])
         assert DIALECT.check(request, asked["body"]) is None, one["id"]
-        view = named_results(DIALECT.read(request, asked["body"]))
+        view = Asked(request, DIALECT, asked["body"]).view
         assert [item.role for item in view.messages if item.role == "assistant"] == [
             "assistant" for item in asked["body"]["messages"] if item["role"] == "assistant"
         ], one["id"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from _capability import load
 from _shared import needs_shared, shared_dir
-from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids, named_results
+from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids
 from fake_llm._dialects.openai_responses import DIALECT, pad
 from fake_llm._errors import ScriptMismatchError
 from fake_llm._framing import Sse, Whole
@@ -809,7 +809,7 @@ def test_a_conversation_is_read() -> None:
         "top_p": None,
         "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}, "verbosity": "low"},
     }
-    view = named_results(DIALECT.read(REQUEST, body))
+    view = Asked(REQUEST, DIALECT, body).view
     assert view.system == "Be brief.\nBe kind."
     assert [(message.role, message.text) for message in view.messages] == [
         ("system", "Be kind."),
@@ -890,7 +890,7 @@ def test_tools_that_were_loaded_later_and_calls_of_other_kinds() -> None:
             {"type": "apply_patch_call_output", "call_id": "c4", "status": "failed", "output": "no"},
         ],
     }
-    view = named_results(DIALECT.read(REQUEST, body))
+    view = Asked(REQUEST, DIALECT, body).view
     assert list(view.tools) == ["a", "b"]
     assert [call.name for call in view.messages[0].tool_calls] == ["local_shell", "shell"]
     assert view.messages[0].text == "[image]"

@@ -50,7 +50,7 @@ def find(method: str, url: str) -> Handler | None:
     return next((handler for handler in reversed(_active) if handler.claims(method, url)), None)
 
 
-def known(host: str) -> bool:
+def known(host: str, port: int | None) -> bool:
     return host == HOST
 
 

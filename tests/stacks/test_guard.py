@@ -126,7 +126,7 @@ LOCAL = ["127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST.", "a.localhost", "::
 
 @pytest.mark.parametrize("host", LOCAL, ids=shown)
 def test_local_names_are_never_asked_about(host: Any):
-    [(_, _, make), *_] = guards(lambda _: True, Refused)["socket"](socket)
+    [(_, _, make), *_] = guards(lambda _host, _port: True, Refused)["socket"](socket)
     resolve = make(lambda *args: args)
 
     assert resolve(host, 80) == (host, 80)

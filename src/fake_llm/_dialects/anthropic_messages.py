@@ -95,6 +95,11 @@ def _continues(body: Mapping[str, Any]) -> bool:
     return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
+def _previous(body: Any) -> str | None:
+    found = body["thread"].get("previous_message_id") if _continues(body) else None
+    return found if isinstance(found, str) else None
+
+
 def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
     return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
 
@@ -430,8 +435,9 @@ def document(exchange: Exchange) -> dict[str, Any]:
 
 
 def _head(exchange: Exchange) -> dict[str, Any]:
-    drawn = exchange.id or _MESSAGE_ID.get(exchange.provider, "msg_01") + exchange.ids.alnum(22)
-    return {"model": exchange.model, "id": drawn, "type": "message", "role": "assistant"}
+    if exchange.id is None:
+        exchange.id = _MESSAGE_ID.get(exchange.provider, "msg_01") + exchange.ids.alnum(22)
+    return {"model": exchange.model, "id": exchange.id, "type": "message", "role": "assistant"}
 
 
 def _block(exchange: Exchange, part: ReadyPart) -> dict[str, Any] | None:
@@ -853,6 +859,7 @@ DIALECT: Final = Dialect(
     tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking, Refusal}),
     shaping=frozenset({"output_config", "output_format"}),
+    continues=_previous,
     too_long="prompt is too long: {tokens} tokens > {window} maximum",
     sdk_types=("anthropic.types.message.Message", "anthropic.types.beta.beta_message.BetaMessage"),
 )

@@ -570,6 +570,11 @@ def document(exchange: Exchange) -> dict[str, Any]:
     return exchange.extend(_finished(exchange, _started(exchange, response_id, billed=True), status, reason, output))
 
 
+def _previous(body: Any) -> str | None:
+    found = body.get("previous_response_id")
+    return found if isinstance(found, str) else None
+
+
 def _response_id(exchange: Exchange) -> str:
     """The id; kept on the exchange, so that a failure in the middle of a stream bears the same one."""
     if exchange.id is None:
@@ -1663,6 +1668,7 @@ DIALECT: Final = Dialect(
     carries=frozenset({str, ToolCall, Thinking, Refusal, Image}),
     choices=False,
     shaping=frozenset({"text"}),
+    continues=_previous,
     too_long="Your input exceeds the context window of this model. Please adjust your input and try again.",
     sdk_types=("openai.types.responses.response.Response", "openai.types.responses.parsed_response.ParsedResponse"),
 )

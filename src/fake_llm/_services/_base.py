@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fake_llm._dialect import Exchange
 from fake_llm._model import Response
+
+if TYPE_CHECKING:
+    from fake_llm._call import Call
 
 __all__ = ["Service", "Store"]
 
@@ -18,9 +21,11 @@ class Store:
 
     Attributes:
         context_window: The window of every model in tokens, `None` when nobody said.
+        answered: The calls whose answers a later request can build on, by the id of the answer.
     """
 
     context_window: int | None = None
+    answered: dict[str, Call] = field(default_factory=dict[str, "Call"])
 
 
 Service: TypeAlias = "Callable[[Store, Exchange], dict[str, Any] | Response]"

@@ -1,0 +1,71 @@
+"""What the fake remembers: a request that builds on an answer has the conversation before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+import fake_llm
+from fake_llm import Message, ToolCall
+
+RESPONSES = "https://api.openai.com/v1/responses"
+MESSAGES = "https://api.anthropic.com/v1/messages"
+TOOL = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
+
+
+def ask(input: Any, **body: Any) -> Any:
+    return httpx.post(RESPONSES, json={"model": "gpt-5", "input": input, **body}).json()
+
+
+def test_a_response_builds_on_the_one_before():
+    with fake_llm.intercept([["Let me look.", ToolCall("get_weather", {"city": "Paris"})], "Sunny.", "Bye."]) as fake:
+        first = ask("Weather?", tools=[TOOL])
+        call_id = next(item["call_id"] for item in first["output"] if item["type"] == "function_call")
+        second = ask(
+            [{"type": "function_call_output", "call_id": call_id, "output": "sunny"}], previous_response_id=first["id"]
+        )
+        ask("Thanks", previous_response_id=second["id"])
+    said = [(message.role, message.text) for message in fake.calls[2].conversation]
+    assert said == [
+        ("user", "Weather?"),
+        ("assistant", "Let me look."),
+        ("tool", "sunny"),
+        ("assistant", "Sunny."),
+        ("user", "Thanks"),
+    ]
+    assert fake.calls[2].conversation[1].tool_calls == (ToolCall("get_weather", {"city": "Paris"}),)
+    assert fake.calls[1].tool_results[0].name == "get_weather"
+    assert fake.calls[2].messages == (Message("user", "Thanks"),)  # what was sent
+
+
+def test_a_streamed_response_is_remembered_too():
+    with fake_llm.intercept(["One.", "Two."]) as fake:
+        with httpx.stream("POST", RESPONSES, json={"model": "gpt-5", "input": "1", "stream": True}) as response:
+            text = response.read().decode()
+        found = text.split('"id":"resp_')[1].split('"')[0]
+        ask("2", previous_response_id=f"resp_{found}")
+    assert [message.text for message in fake.calls[1].conversation] == ["1", "One.", "2"]
+
+
+def test_an_unknown_answer_has_nothing_before_it():
+    with fake_llm.intercept(["x"]) as fake:
+        ask("hi", previous_response_id="resp_of_yesterday")
+    assert [message.text for message in fake.calls[0].conversation] == ["hi"]
+
+
+def test_a_thread_of_anthropic_is_remembered():
+    body: dict[str, Any] = {"model": "claude-sonnet-5", "max_tokens": 9}
+    with fake_llm.intercept(["One.", "Two."]) as fake:
+        first = httpx.post(MESSAGES, json={**body, "messages": [{"role": "user", "content": "1"}]}).json()
+        thread = {"type": "continue", "previous_message_id": first["id"]}
+        httpx.post(MESSAGES, json={**body, "messages": [{"role": "user", "content": "2"}], "thread": thread})
+    assert [message.text for message in fake.calls[1].conversation] == ["1", "One.", "2"]
+
+
+def test_nothing_is_remembered_over_blocks():
+    with fake_llm.intercept(["One."]):
+        first = ask("1")
+    with fake_llm.intercept(["Two."]) as fake:
+        ask("2", previous_response_id=first["id"])
+    assert len(fake.calls[0].conversation) == 1
