@@ -52,7 +52,7 @@ def anthropic_agent(question: str) -> str:
     tools: Any = [{"name": "get_weather", "input_schema": SCHEMA}]
     while True:
         with client.messages.stream(
-            model="claude-sonnet-4-5", max_tokens=500, system=SYSTEM, messages=messages, tools=tools
+            model="claude-sonnet-5", max_tokens=500, system=SYSTEM, messages=messages, tools=tools
         ) as stream:
             for text in stream.text_stream:
                 print(text, end="·", flush=True)

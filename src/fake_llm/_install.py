@@ -16,14 +16,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fake_llm._guard import Known, Refuse, guards
 from fake_llm._stacks import STACKS, Find, Patch
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 __all__ = ["install", "uninstall"]
 
@@ -176,7 +177,7 @@ def _refused(name: str, module: Any, error: Exception) -> str:
     )
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds nothing itself: notices the import of a library that can be patched."""
 
     def __init__(self, installed: _Installed) -> None:
@@ -191,11 +192,11 @@ class _Finder(MetaPathFinder):
         others = (finder.find_spec(fullname, path, target) for finder in finders)
         spec = next((found for found in others if found is not None), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._installed)
+            spec.loader = _Loader(spec.loader, self._installed)  # type: ignore[assignment]
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads as the real loader does, then has the module patched."""
 
     def __init__(self, real: Any, installed: _Installed) -> None:

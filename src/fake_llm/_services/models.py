@@ -11,7 +11,7 @@ __all__ = ["anthropic_list", "anthropic_one", "gemini_list", "gemini_one", "open
 
 _CREATED_AT = "2026-01-01T00:00:00Z"
 _OPENAI = ("gpt-5", "gpt-5-mini", "gpt-4o", "gpt-4o-mini")
-_ANTHROPIC = ("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
+_ANTHROPIC = ("claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5")
 _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
 
