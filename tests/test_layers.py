@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import subprocess
 import sys
@@ -56,10 +57,19 @@ def modules() -> dict[str, Path]:
     return {name: file for name, file in found.items() if name != "__init__"}
 
 
+def parsed(file: Path) -> ast.Module:
+    """The syntax tree, made without a garbage collection: what that finalises can make CPython 3.11 fail to make it."""
+    gc.disable()
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
+
+
 def imported(file: Path) -> Iterator[str]:
     """Every module that a file imports, wherever in it but for types: absolute dotted names, `import_module` too."""
     package = ".".join(file.relative_to(SOURCE).parent.parts)
-    for node in running(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in running(parsed(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -277,8 +277,9 @@ class SentToolCall:
         """Equal to a `ToolCall` of the same name and arguments too; ids count where both have one."""
         if not hasattr(other, "arguments") or not hasattr(other, "name"):
             return NotImplemented
-        theirs = getattr(other, "id", None)
-        same = (self.name, self.arguments) == (other.name, other.arguments)
+        call: Any = other
+        theirs = getattr(call, "id", None)
+        same = (self.name, self.arguments) == (call.name, call.arguments)
         return same and (self.id is None or theirs is None or self.id == theirs)
 
     def __hash__(self) -> int:
