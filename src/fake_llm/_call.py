@@ -52,7 +52,6 @@ class Call:
     Attributes:
         index: Its place in `fake.calls`.
         timestamp: When it came, in Unix seconds.
-        attempt: 1, and one more for each retry of the same call by an SDK.
         provider: Who was called: `openai`, `anthropic`, `gemini`, …
         operation: `chat` for every generation endpoint, else `count_tokens`, `models`, …
         dialect: The wire vocabulary: `openai_chat`, `anthropic_messages`, …
@@ -67,12 +66,12 @@ class Call:
 
     __slots__ = (
         "_asked",
+        "_attempt",
         "_before",
         "_body",
         "_choices",
         "_refused",
         "_response",
-        "attempt",
         "cost",
         "dialect",
         "index",
@@ -97,7 +96,7 @@ class Call:
         self._choices: tuple[Choice, ...] = ()
         self.index = index
         self.timestamp = timestamp
-        self.attempt = 1
+        self._attempt: int | None = None
         self.provider = provider
         self.operation = operation
         self.dialect = asked.dialect.name
@@ -107,6 +106,13 @@ class Call:
         self.usage: Usage | None = None
         self.cost: Any = None
         self.waited = 0.0
+
+    @property
+    def attempt(self) -> int:
+        """1, and one more for each retry of the same call by an SDK."""
+        if self._attempt is None:
+            self._attempt = (retry_count(self._request) or 0) + 1
+        return self._attempt
 
     @property
     def method(self) -> str:
@@ -212,6 +218,15 @@ class Call:
         answered = f"{self._response.status}" if self._response is not None else "no response"
         said = self.last_user_text
         return f"<fake_llm.Call {self.index}: {what}{' stream' if self.stream else ''}{f' {_short(said)!r}' if said else ''}, {answered}>"
+
+
+_DIGITS = 10
+
+
+def retry_count(request: Request) -> int | None:
+    """What an SDK says of its retries: 0 for a new call, `None` where it says nothing."""
+    text = request.headers.get("x-stainless-retry-count")
+    return int(text) if text is not None and text.isdecimal() and len(text) < _DIGITS else None
 
 
 _UNREAD: Any = object()

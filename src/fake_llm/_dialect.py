@@ -87,7 +87,7 @@ class Ids:
 
     def __init__(self, seed: bytes) -> None:
         self._seed = seed
-        self._pool = b""
+        self._pool = seed
         self._count = 0
 
     def take(self, count: int) -> bytes:

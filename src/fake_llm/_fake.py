@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Unpack
 
 from fake_llm import _json
-from fake_llm._call import Call, Calls
+from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
 from fake_llm._endpoints import OPERATIONS, PROVIDERS, Endpoint, Provider, Route, Routes, paths_of
 from fake_llm._errors import (
@@ -416,7 +416,7 @@ class FakeLLM:
         dialect = endpoint.dialect
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
-        taken = yield from self._take(call, exchange, self._chosen(call))
+        taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
         assert taken is not None
         turn = taken.turn
         assert not isinstance(turn, Function)
@@ -469,18 +469,27 @@ class FakeLLM:
 
     # --- choosing the turn ---
 
+    def _at_once(self, call: Call) -> Taken | None:
+        """The next turn, where no function, rule or earlier failure has a say."""
+        script = self._script
+        if self._failed:
+            return None
+        with script.lock:
+            if script.queue:
+                return None if isinstance(script.queue[0], Function) else script.from_queue(call)
+        if script.rules or script.default is None or isinstance(script.default, Function):
+            return None
+        return Taken(script.default, Pace(), _always)
+
     def _take(
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
     ) -> Generator[Awaitable[Any], Any, Taken | None]:
         """The chosen turn; for a retry of what failed, the same again once there is no other."""
         __tracebackhide__ = True
         failed = self._failed.get(_origin(exchange)) if self._failed else None
-        count = _retry_count(exchange.request)
-        retried = failed is not None and count != 0
-        if failed is not None and retried:
-            call.attempt = failed.attempt + 1
-        if count is not None:
-            call.attempt = count + 1
+        retried = failed is not None and retry_count(exchange.request) != 0
+        if failed is not None and retried and retry_count(exchange.request) is None:
+            call._attempt = failed.attempt + 1
         if failed is not None and retried and not failed.more():
             taken: Taken | None = Taken(failed.turn, failed.pace, failed.more)
         else:
@@ -742,6 +751,10 @@ def _may_be_retried(answer: Response | Fault) -> bool:
     return answer.status in _RETRIED or answer.status >= _SERVER_ERROR
 
 
+def _always() -> bool:
+    return True
+
+
 def _passes(error: BaseException) -> bool:
     """Whether what came out of a test's function isn't its own error: a failure of ours, an interrupt, a cancellation."""
     return isinstance(error, (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit, *_cancelled()))
@@ -796,11 +809,6 @@ def _parsed(request: Request) -> Any:
         return _json.loads(request.body)
     except ValueError:
         return None
-
-
-def _retry_count(request: Request) -> int | None:
-    text = request.headers.get("x-stainless-retry-count")
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
 
 
 def _default(options: Options) -> Turn | None:

@@ -37,17 +37,19 @@ SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token",
 class Headers(Mapping[str, str]):
     """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
 
-    __slots__ = ("_items", "_lower")
+    __slots__ = ("_given", "_items", "_lower")
 
-    def __init__(self, items: Sequence[tuple[str, str]] = ()) -> None:
-        self._items = tuple(items)
+    def __init__(self, items: Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self._given = items
+        self._items: tuple[tuple[str, str], ...] | None = None
         self._lower: dict[str, str] | None = None
 
     def _map(self) -> dict[str, str]:
         if self._lower is None:
-            lower = {name.lower(): value for name, value in self._items}
-            if len(lower) < len(self._items):
-                lower = _joined(self._items)
+            items = self.multi_items()
+            lower = {name.lower(): value for name, value in items}
+            if len(lower) < len(items):
+                lower = _joined(items)
             self._lower = lower
         return self._lower
 
@@ -65,11 +67,22 @@ class Headers(Mapping[str, str]):
 
     def multi_items(self) -> tuple[tuple[str, str], ...]:
         """Every name and value in the order they travelled."""
+        if self._items is None:
+            self._items = tuple((_text(name), _text(value)) for name, value in self._given)
         return self._items
 
     def __repr__(self) -> str:
-        shown = {name: "***" if _SECRET.search(name.lower()) else value for name, value in self._items}
+        shown = {name: "***" if _SECRET.search(name.lower()) else value for name, value in self.multi_items()}
         return f"Headers({shown!r})"
+
+
+def _text(value: str | bytes) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _joined(items: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -44,17 +44,19 @@ def patches(module: Any, find: Find) -> list[Patch]:
 
     def handle(original: Any) -> Any:
         def handle_request(transport: Any, request: Any) -> Any:
-            handler = find(request.method, str(request.url))
-            return original(transport, request) if handler is None else library.answer(request, handler)
+            url = str(request.url)
+            handler = find(request.method, url)
+            return original(transport, request) if handler is None else library.answer(request, handler, url)
 
         return handle_request
 
     def handle_async(original: Any) -> Any:
         async def handle_async_request(transport: Any, request: Any) -> Any:
-            handler = find(request.method, str(request.url))
+            url = str(request.url)
+            handler = find(request.method, url)
             if handler is None:
                 return await original(transport, request)
-            return await library.answer_async(request, handler)
+            return await library.answer_async(request, handler, url)
 
         return handle_async_request
 
@@ -80,8 +82,9 @@ class _Above:
         self._find = find
 
     def handle_request(self, request: Any) -> Any:
-        handler = self._find(request.method, str(request.url))
-        return self._inner.handle_request(request) if handler is None else self._library.answer(request, handler)
+        url = str(request.url)
+        handler = self._find(request.method, url)
+        return self._inner.handle_request(request) if handler is None else self._library.answer(request, handler, url)
 
 
 class _AsyncAbove:
@@ -93,10 +96,11 @@ class _AsyncAbove:
         self._find = find
 
     async def handle_async_request(self, request: Any) -> Any:
-        handler = self._find(request.method, str(request.url))
+        url = str(request.url)
+        handler = self._find(request.method, url)
         if handler is None:
             return await self._inner.handle_async_request(request)
-        return await self._library.answer_async(request, handler)
+        return await self._library.answer_async(request, handler, url)
 
 
 class _Mounted:
@@ -107,10 +111,10 @@ class _Mounted:
         self._library = _library(module)
 
     def handle_request(self, request: Any) -> Any:
-        return self._library.answer(request, self._handler)
+        return self._library.answer(request, self._handler, str(request.url))
 
     async def handle_async_request(self, request: Any) -> Any:
-        return await self._library.answer_async(request, self._handler)
+        return await self._library.answer_async(request, self._handler, str(request.url))
 
 
 class _Played:
@@ -197,26 +201,26 @@ class _Library:
         kept: Mapping[str, Any] = getattr(transport, "__dict__", {})
         return isinstance(transport, self.own) or any(isinstance(value, self.any_transport) for value in kept.values())
 
-    def answer(self, request: Any, handler: Handler) -> Any:
+    def answer(self, request: Any, handler: Handler, url: str) -> Any:
         """The handler's answer for a client that blocks."""
-        answer = handler.answer(self._read(request, request.read()))
+        answer = handler.answer(self._read(request, url, request.read()))
         if answer.delay:
             sleep(answer.delay)
         return self._respond(answer, request, self.played)
 
-    async def answer_async(self, request: Any, handler: Handler) -> Any:
+    async def answer_async(self, request: Any, handler: Handler, url: str) -> Any:
         """The handler's answer for a client on an event loop."""
-        answer = await handler.answer_async(self._read(request, await request.aread()))
+        answer = await handler.answer_async(self._read(request, url, await request.aread()))
         if answer.delay:
             await _sleep_async(answer.delay)
         return self._respond(answer, request, self.played_async)
 
-    def _read(self, request: Any, body: bytes) -> Request:
+    def _read(self, request: Any, url: str, body: bytes) -> Request:
         timeout = request.extensions.get("timeout")
         return Request(
             request.method,
-            str(request.url),
-            Headers(_decoded(request.headers.raw)),
+            url,
+            Headers(request.headers.raw),
             body,
             self.module.__name__,
             _NO_TIMEOUTS if timeout is None else _timeouts(*map(timeout.get, ("connect", "read", "write", "pool"))),
@@ -275,13 +279,6 @@ _NO_TIMEOUTS = Timeouts()
 @lru_cache(maxsize=64)
 def _timeouts(connect: float | None, read: float | None, write: float | None, pool: float | None) -> Timeouts:
     return Timeouts(connect, read, write, pool)
-
-
-def _decoded(raw: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
-    try:
-        return [(name.decode(), value.decode()) for name, value in raw]
-    except UnicodeDecodeError:
-        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
 
 
 async def _sleep_async(seconds: float) -> None:
