@@ -279,3 +279,21 @@ def test_garbage_in_a_compressed_stream_reaches_the_client() -> None:
     turn = Reply("a b", then=fake_llm.Garbage(b"<html>"), framing=Framing(gzip=True))
     with fake_llm.intercept([turn]):
         assert ask(stream=True).content.endswith(b"<html>")
+
+
+# --- faults of the library itself ---
+
+
+def test_a_fault_of_the_library_is_no_exception_that_an_sdk_swallows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> Any:
+        raise KeyError("gone")
+
+    monkeypatch.setattr("fake_llm._fake.render", broken)
+    with pytest.raises(fake_llm.FakeLLMFailure) as caught, fake_llm.intercept(["a"]):
+        ask()
+    assert str(caught.value) == (
+        "Call 0 (openai chat gpt-5) couldn't be answered: KeyError: 'gone'.\n"
+        "This is a fault of fake_llm, not of the test.\n"
+        "Report it with the turn and the request; until it is mended, Raw({…}) answers verbatim."
+    )
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -355,6 +355,8 @@ class FakeLLM:
                 rendered = refused or (yield from self._generated(exchange, endpoint, call))
         except FakeLLMFailure as failure:
             return self._failure(failure, exchange, endpoint, call)
+        except Exception as error:  # noqa: BLE001 - an SDK would retry and swallow it
+            return self._failure(_own_fault(error, call), exchange, endpoint, call)
         self._journal(call, rendered)
         return rendered.answer
 
@@ -749,6 +751,19 @@ def _may_be_retried(answer: Response | Fault) -> bool:
     ):
         return True
     return answer.status in _RETRIED or answer.status >= _SERVER_ERROR
+
+
+def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:
+    """A fault of this library, as loud as any other failure."""
+    failure = FakeLLMFailure(
+        sentence(
+            f"Call {call.index} ({_named(call)}) couldn't be answered: {type(error).__name__}: {error}.",
+            "This is a fault of fake_llm, not of the test.",
+            "Report it with the turn and the request; until it is mended, Raw({…}) answers verbatim.",
+        )
+    )
+    failure.__cause__ = error
+    return failure
 
 
 def _always() -> bool:
