@@ -276,7 +276,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "Stall": (lambda: Stall(-1), "Stall got seconds=-1.\nA time is in seconds, 0 or more.\nWrite seconds=0.5."),
     "newline": (
         lambda: Framing(newline="x"),
-        "Framing got newline='x'.\nSSE and NDJSON know three line ends.\nWrite newline=\"\\n\", \"\\r\\n\" or \"\\r\".",
+        "Framing got newline='x'.\nSSE knows three line ends.\nWrite newline=\"\\n\", \"\\r\\n\" or \"\\r\".",
     ),
     "comment": (lambda: Framing(comment="a\nb"), "Framing got comment='a\\nb'.\nA comment is one line.\nWrite comment=\"keep-alive\"."),
     "comment that isn't text": (lambda: Framing(comment=3), 'Framing got comment=3.\ncomment is of type str.\nWrite comment="keep-alive".'),

@@ -24,8 +24,7 @@ from fake_llm._model import Request
 from fake_llm._services import models, tokens, traces
 from fake_llm._services._base import Service
 
-__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes"]
-
+__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes", "paths_of"]
 
 COMPACT: Final = Whole()
 
@@ -83,7 +82,7 @@ class Provider:
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.name)  # `_route` caches by it, and its rows hold dicts
 
     @property
     def dialect(self) -> Dialect:
@@ -352,14 +351,11 @@ class Route:
     endpoint: Endpoint | None
 
 
-_CACHED: Final = 1024
-
-
 Declared: TypeAlias = "tuple[tuple[str, str, Provider], ...]"
 """Host with port, base path and provider; the longest base first."""
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=1024)
 def _route(declared: Declared, method: str, url: str) -> Route | None:
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2].lower()

@@ -10,17 +10,17 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from fake_llm._endpoints import PROVIDERS
 
-__all__ = ["declared_hosts", "enter", "leave", "watches"]
+__all__ = ["declared_hosts", "enter", "imported", "leave", "watches"]
 
+_ROWS: Final = [row for provider in PROVIDERS for row in provider.credentials]
 _WANTED: Final[Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]] = {
-    module: tuple((name, dummy, others) for other, name, dummy, others in rows if other == module)
-    for rows in [[row for provider in PROVIDERS for row in provider.credentials]]
-    for module in {row[0] for row in rows}
+    module: tuple(row[1:] for row in _ROWS if row[0] == module) for module, *_ in _ROWS
 }
+"""By the name of an SDK's module: a variable that it wants, a dummy for it, and other variables that do as well."""
 
 _lock: Final = threading.RLock()
 _added: Final[dict[str, tuple[str, str | None]]] = {}
@@ -83,7 +83,7 @@ def _add(module: str) -> None:
             os.environ[name] = dummy
 
 
-def declared_hosts() -> dict[str, Any]:
+def declared_hosts() -> dict[str, str]:
     """Hosts that the SDKs' own variables name (`OPENAI_BASE_URL` and the like), each with its provider."""
     return {
         url: provider.name for provider in PROVIDERS for name in provider.base_urls if (url := os.environ.get(name))

@@ -17,7 +17,7 @@ from fake_llm import _json
 from fake_llm._model import Event
 from fake_llm._turns import Framing
 
-__all__ = ["JsonArray", "Ndjson", "Sse", "Whole", "Wire", "cut"]
+__all__ = ["PLAIN", "JsonArray", "Sse", "Whole", "Wire", "cut"]
 
 PLAIN: Final = Framing()
 BOM: Final = b"\xef\xbb\xbf"
@@ -149,30 +149,6 @@ class Sse:
         newline = (framing.newline or self.newline).encode()
         plain = Framing(space=framing.space, blank_lines=framing.blank_lines)
         return self._frame(None, self.done, 0, newline, plain)
-
-
-@dataclass(frozen=True, slots=True)
-class Ndjson:
-    """One JSON value a line."""
-
-    dumps: Callable[[Any], bytes] = _json.compact
-    content_type: str = "application/x-ndjson"
-
-    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
-        newline = (framing.newline or "\n").encode() * (framing.blank_lines or 1)
-        pieces: list[bytes] = []
-        for event in events:
-            if isinstance(event, (bytes, str)):
-                pieces.append(event if isinstance(event, bytes) else event.encode())
-                continue
-            data = self.dumps(event.payload if isinstance(event, Event) else event)
-            pieces.append((_escaped(data) if framing.ascii else data) + newline)
-        if framing.bom and pieces:
-            pieces[0] = BOM + pieces[0]
-        return pieces
-
-    def end(self, framing: Framing = PLAIN) -> bytes:
-        return b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-__all__ = ["FrozenDict", "FrozenList", "compact", "freeze", "loads", "pretty", "spaced", "text"]
+__all__ = ["compact", "freeze", "loads", "pretty", "spaced", "text"]
 
 _DIGITS = bytes(b"0"[0] if byte in b"0123456789" else b" "[0] for byte in range(256))
 _LONG_NUMBER = b"0" * 17

@@ -9,7 +9,7 @@ from fake_llm._dialect import Choice
 from fake_llm._model import Usage
 from fake_llm._turns import Refusal, Thinking, ToolCall
 
-__all__ = ["estimate", "input_tokens", "output_usage", "tokens"]
+__all__ = ["estimate", "input_tokens", "tokens"]
 
 _CHARACTERS_A_TOKEN: Final = 4
 _TOKENS_A_MESSAGE: Final = 3
@@ -94,7 +94,7 @@ def _walk(root: Any) -> int:
     return total
 
 
-def output_usage(choices: tuple[Choice, ...]) -> tuple[int, int]:
+def _output(choices: tuple[Choice, ...]) -> tuple[int, int]:
     """Tokens of the answers: all of them, and those that were reasoning."""
     output = reasoning = 0
     for choice in choices:
@@ -114,5 +114,5 @@ def output_usage(choices: tuple[Choice, ...]) -> tuple[int, int]:
 
 def estimate(body: Any, choices: tuple[Choice, ...]) -> Usage:
     """The usage of an exchange nobody scripted one for."""
-    output, reasoning = output_usage(choices)
+    output, reasoning = _output(choices)
     return Usage(input_tokens(body), max(output, 1), reasoning_tokens=reasoning)

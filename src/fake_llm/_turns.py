@@ -21,10 +21,12 @@ from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Event, Usage
 
 __all__ = [
+    "ERROR_NAMES",
+    "PART_TYPES",
+    "THEN_TYPES",
     "Disconnect",
     "EndOfStream",
     "Error",
-    "ErrorKind",
     "Framing",
     "Garbage",
     "Image",
@@ -34,9 +36,20 @@ __all__ = [
     "Refusal",
     "Reply",
     "Stall",
+    "Structured",
     "Then",
     "Thinking",
     "ToolCall",
+    "as_part",
+    "as_structured",
+    "check_chunk_size",
+    "check_json",
+    "check_number",
+    "check_switch",
+    "check_type",
+    "check_unicode",
+    "check_usage",
+    "misplaced",
 ]
 
 ERROR_NAMES: Mapping[str, int] = {
@@ -155,6 +168,9 @@ class Thinking(_Value):
         text: The reasoning, or its summary.
         signature: The vendor's signature over it; without one, a deterministic one.
         redacted: The text is hidden: the vendor sends only opaque data in its place.
+
+    >>> Reply(Thinking("They want the weather."), "It is sunny.")
+    Reply(Thinking('They want the weather.'), 'It is sunny.')
     """
 
     _positional: ClassVar[tuple[str, ...]] = ("text",)
@@ -171,7 +187,11 @@ class Thinking(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Refusal(_Value):
-    """The model declines, in the way each vendor says so."""
+    """The model declines, in the way each vendor says so.
+
+    >>> Refusal("I can't help with that.")
+    Refusal("I can't help with that.")
+    """
 
     _positional: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -183,7 +203,15 @@ class Refusal(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Image(_Value):
-    """An image that the model made: bytes, or the URL where it can be fetched."""
+    """An image that the model made.
+
+    Args:
+        data: Its bytes, or as a `str` the URL where it can be fetched.
+        media_type: What the bytes are.
+
+    >>> Image(b"GIF89a", media_type="image/gif")
+    Image(b'GIF89a', media_type='image/gif')
+    """
 
     _positional: ClassVar[tuple[str, ...]] = ("data",)
 
@@ -203,13 +231,17 @@ class Image(_Value):
 
     @property
     def base64(self) -> str:
-        """The bytes in base64; an error for a URL is the dialect's to raise."""
+        """The bytes in base64; a dialect that can't carry a URL refuses one before it asks for this."""
         return base64.b64encode(self.data if isinstance(self.data, bytes) else self.data.encode()).decode()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Json(_Value):
-    """A text answer that is JSON, of any JSON value."""
+    """A text answer that is JSON, of any JSON value.
+
+    >>> Json([1, 2])
+    Json([1, 2])
+    """
 
     _positional: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -235,14 +267,21 @@ PART_TYPES = (str, ToolCall, Thinking, Refusal, Image, Json, Structured)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Disconnect(_Value):
-    """The connection breaks after the parts given."""
+    """The connection breaks after the parts given.
+
+    >>> Reply("Hel", then=Disconnect())
+    Reply('Hel', then=Disconnect())
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stall(_Value):
-    """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on."""
+    """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on.
 
-    _positional: ClassVar[tuple[str, ...]] = ()
+    >>> Reply("Hel", then=Stall())
+    Reply('Hel', then=Stall())
+    """
+
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -251,12 +290,20 @@ class Stall(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EndOfStream(_Value):
-    """The stream ends cleanly, without the vendor's closing events."""
+    """The stream ends cleanly, without the vendor's closing events.
+
+    >>> Reply("Hel", then=EndOfStream())
+    Reply('Hel', then=EndOfStream())
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Garbage(_Value):
-    """Bytes that don't belong there, as they are; then the stream ends."""
+    """Bytes that don't belong there, as they are; then the stream ends.
+
+    >>> Reply("Hel", then=Garbage(b"<html>"))
+    Reply('Hel', then=Garbage(b'<html>'))
+    """
 
     _positional: ClassVar[tuple[str, ...]] = ("data",)
 
@@ -272,7 +319,7 @@ class Framing(_Value):
     r"""The same events in other bytes; `None` is what the vendor does.
 
     Args:
-        newline: The line end of SSE and NDJSON: `"\n"`, `"\r\n"` or `"\r"`.
+        newline: The line end of SSE: `"\n"`, `"\r\n"` or `"\r"`.
         space: Whether a blank follows `data:`.
         ids: Whether each SSE event has an `id:` line.
         comment: A comment line between SSE events.
@@ -282,6 +329,12 @@ class Framing(_Value):
         bom: Begin with a byte order mark.
         ascii: Escape everything beyond ASCII.
         padding: Pad events as the vendor does to hide their length.
+
+    Raises:
+        ScriptError: A value that no stream can have.
+
+    >>> Reply("It is sunny.", framing=Framing(newline="\r\n", split=1)).framing
+    Framing(newline='\r\n', split=1)
     """
 
     newline: str | None = None
@@ -300,7 +353,7 @@ class Framing(_Value):
             raise ScriptError(
                 sentence(
                     f"Framing got newline={self.newline!r}.",
-                    "SSE and NDJSON know three line ends.",
+                    "SSE knows three line ends.",
                     'Write newline="\\n", "\\r\\n" or "\\r".',
                 )
             )
@@ -387,7 +440,6 @@ class Error(_Value):
         )
 
 
-ErrorKind: TypeAlias = "int | str"
 NAME_OF_STATUS: Mapping[int, str] = {
     400: "bad_request",
     401: "authentication",
@@ -416,6 +468,12 @@ class Raw(_Value):
         headers: Headers; without a content type, one that fits the body.
         then: What happens after the body.
         framing: Other bytes for the same events.
+
+    Raises:
+        ScriptError: A body, a status or headers that HTTP can't carry.
+
+    >>> Raw({"detail": "no such deployment"}, status=404)
+    Raw({'detail': 'no such deployment'}, status=404)
     """
 
     _positional: ClassVar[tuple[str, ...]] = ("body",)

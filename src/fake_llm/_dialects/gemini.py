@@ -31,9 +31,9 @@ from fake_llm._model import (
     Usage,
     View,
 )
-from fake_llm._turns import Error, Image, Reply, Thinking, ToolCall
+from fake_llm._turns import ERROR_NAMES, Error, Image, Reply, Thinking, ToolCall
 
-__all__ = ["DIALECT", "check"]
+__all__ = ["DIALECT"]
 
 # --- the URL ---------------------------------------------------------------------------------------------------------
 
@@ -883,21 +883,7 @@ _STATUS: Final = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-_CODES: Final = {
-    "bad_request": 400,
-    "authentication": 400,
-    "permission": 403,
-    "not_found": 404,
-    "request_too_large": 400,
-    "context_length": 400,
-    "content_filter": 400,
-    "rate_limit": 429,
-    "quota": 429,
-    "server_error": 500,
-    "unavailable": 503,
-    "overloaded": 503,
-    "timeout": 504,
-}
+_CODES: Final = {**ERROR_NAMES, "authentication": 400, "request_too_large": 400, "overloaded": 503}
 _BAD_KEY: Final = "API key not valid. Please pass a valid API key."
 _BAD_CREDENTIALS: Final = (
     "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
