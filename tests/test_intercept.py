@@ -137,7 +137,7 @@ def test_a_block_shows_what_it_is() -> None:
     block = fake_llm.intercept(["Hello"])
     assert repr(block) == "<fake_llm.intercept: 1 turns>"
     with block as fake:
-        assert repr(fake) == "<fake_llm.FakeLLM: 1 turns left, 0 calls>"
+        assert repr(fake) == "<fake_llm.FakeLLM: 1 turn left, 0 calls>"
         ask()
 
 

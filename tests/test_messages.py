@@ -81,7 +81,10 @@ FUNCTION = """\
 A script got the function {name!r}.
 A single function doesn't stand for a script: @intercept without parentheses looks the same.
 Write @intercept() to decorate it, intercept(default=function) to answer every call with it, or intercept([function]) for one call."""
-NO_TURN = "{where} got {value}, which can't be a turn.\nWrite {write}."
+NO_TURN = """\
+{where} got {value}, which can't be a turn.
+A turn is what the model says, an error, an exception, a body, or a function of the call.
+Write {write}."""
 ANY_TURN = '"text", ToolCall(…), Reply(…), Error(…), a dict, a model, or a list of parts'
 
 TURNS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -140,7 +143,7 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "default()": (lambda: FakeLLM().default(3), NO_TURN.format(where="default()", value="3 (int)", write="Json(3) for JSON, or a str for text")),
     "reply() of None": (lambda: FakeLLM().when().reply(None), NO_TURN.format(where="reply()", value="None", write="Json(None) for JSON, or a str for text")),
     "reply() of a list of turns": (lambda: FakeLLM().when().reply(["a", ["b"]]), NESTED.format(where="reply()", held="['b']")),
-    "reply() of nothing": (lambda: FakeLLM().when(input="x").reply(), "when(input='x').reply() got no turn.\nWrite .reply(\"text\")."),
+    "reply() of nothing": (lambda: FakeLLM().when(input="x").reply(), "when(input='x').reply() got no turn.\nA rule answers with one turn for ever, or with several, one after the other.\nWrite .reply(\"text\")."),
     "reply(delay=)": (lambda: FakeLLM().when().reply("a", delay=-1), "reply() got delay=-1.\nA time is in seconds, 0 or more.\nWrite delay=0.5."),
 }  # fmt: skip
 
@@ -336,8 +339,14 @@ def test_options_that_cannot_be_are_refused(entry: Any, options: dict[str, Any],
     [
         ({"times": 0}, "when() got times=0.\ntimes is a whole number, 1 or more.\nWrite times=2."),
         ({"times": True}, "when() got times=True.\ntimes is a whole number, 1 or more.\nWrite times=2."),
-        ({"input": 3}, 'when() got input=3.\nWrite input="text" or input=re.compile("pattern").'),
-        ({"model": ["a"]}, 'when() got model=[\'a\'].\nWrite model="text" or model=re.compile("pattern").'),
+        (
+            {"input": 3},
+            'when() got input=3.\ninput is a str, or a compiled pattern of one.\nWrite input="text" or input=re.compile("pattern").',
+        ),
+        (
+            {"model": ["a"]},
+            'when() got model=[\'a\'].\nmodel is a str, or a compiled pattern of one.\nWrite model="text" or model=re.compile("pattern").',
+        ),
     ],
 )
 def test_rules_that_cannot_be_are_refused(options: dict[str, Any], text: str) -> None:

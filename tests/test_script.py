@@ -701,8 +701,8 @@ def test_nested_dataclasses_are_written_out() -> None:
 @pytest.mark.parametrize(
     ("value", "match"),
     [
-        (None, "None.*\n.*Json"),
-        (5, r"5 \(int\).*\n.*Json\(5\)"),
+        (None, "None.*\n.*\n.*Json"),
+        (5, r"5 \(int\).*\n.*\n.*Json\(5\)"),
         (0.5, "Json"),
         (True, "Json"),
         (b"bytes", "Raw"),

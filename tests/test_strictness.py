@@ -692,8 +692,9 @@ def test_a_function_that_returns_no_turn_is_the_tests_own_error() -> None:
         ask()
 
     assert (
-        str(caught.value)
-        == "A function turn got 3 (int), which can't be a turn.\nWrite Json(3) for JSON, or a str for text."
+        str(caught.value) == "A function turn got 3 (int), which can't be a turn.\n"
+        "A turn is what the model says, an error, an exception, a body, or a function of the call.\n"
+        "Write Json(3) for JSON, or a str for text."
     )
 
 

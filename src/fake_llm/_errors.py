@@ -28,6 +28,7 @@ __all__ = [
     "UnknownEndpointError",
     "UnscriptedCallError",
     "UnusedReplyError",
+    "clipped",
     "sentence",
 ]
 
@@ -75,3 +76,8 @@ class FunctionTurnError(FakeLLMFailure):
 def sentence(came: str, there: str = "", write: str = "") -> str:
     """One message in the three parts that all of ours have: what came, what there was, what to write."""
     return "\n".join(part for part in (came, there, write) if part)
+
+
+def clipped(text: str, limit: int) -> str:
+    """A text that a message quotes, at most `limit` characters of it."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -7,9 +7,7 @@ await, so that one body serves clients that block and clients on an event loop.
 from __future__ import annotations
 
 import contextvars
-import difflib
 import hashlib
-import inspect
 import sys
 import threading
 import time
@@ -20,7 +18,7 @@ from typing import Any, Final, Unpack
 from fake_llm import _json
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
-from fake_llm._endpoints import OPERATIONS, PROVIDERS, Endpoint, Provider, Route, Routes, paths_of
+from fake_llm._endpoints import PROVIDERS, Endpoint, Provider, Route, Routes, paths_of
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -28,6 +26,7 @@ from fake_llm._errors import (
     UnknownEndpointError,
     UnscriptedCallError,
     UnusedReplyError,
+    clipped,
     sentence,
 )
 from fake_llm._model import Fault, Request, Response, Usage, masked_url
@@ -36,9 +35,9 @@ from fake_llm._render import Rendered, render, render_error
 from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
-from fake_llm._turns import Error, Reply, ToolCall, check_type
+from fake_llm._turns import Error, Framing, Reply, ToolCall
 
-__all__ = ["FakeLLM", "here"]
+__all__ = ["NO_CALL", "FakeLLM", "here"]
 
 NO_CALL: Final = (
     "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? "
@@ -100,7 +99,6 @@ class FakeLLM:
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
-        self._counted = 0
         self._home: tuple[int, Any] | None = None
 
     # --- what people use ---
@@ -117,12 +115,15 @@ class FakeLLM:
 
     @property
     def failures(self) -> list[BaseException]:
-        """What went wrong while calls were on their way; the first is raised at the end of the block."""
+        """What went wrong while calls were on their way; the first is raised at the end of the block.
+
+        With `strict=False` only what a test's own functions raised is.
+        """
         return self._failures
 
     @property
     def remaining(self) -> int:
-        """Turns that nobody has asked for yet; a rule that answers for ever has none."""
+        """Turns that nobody has asked for yet, those of rules included; a rule that answers for ever has none."""
         return self._script.remaining
 
     @property
@@ -172,7 +173,7 @@ class FakeLLM:
 
         The first rule that fits wins, in order of declaration. A `str` of `input`, `last`, `system` and
         `tool_result` is a part of the text, of `model`, `provider` and `operation` the whole; a
-        compiled pattern is found.
+        compiled pattern is found. Without any of them, every chat call fits.
 
         Args:
             predicates: Functions of the call, each called once for a request.
@@ -183,76 +184,22 @@ class FakeLLM:
             tool_result: Against the results that were just fed back.
             model: The model asked for.
             provider: Who is called.
-            operation: What is asked for.
+            operation: What is asked for; `"unknown"` for a path that nothing answers.
             stream: Whether a stream is asked for.
             turn: The number of assistant messages in the request; 0 is the first round.
             times: How often the rule answers; without it, one turn repeats for ever.
 
+        Returns:
+            The rule, which has no turns until `.reply(…)` says them.
+
+        Raises:
+            ScriptError: What could never fit a call.
+
         >>> fake = FakeLLM()
         >>> _ = fake.when(system="planner").reply("First, …")
         """
-        for predicate in predicates:
-            if inspect.iscoroutinefunction(predicate):
-                raise ScriptError(
-                    sentence(
-                        f"when() got the coroutine function {predicate.__qualname__}.",
-                        "A predicate is called, not awaited, and its result would always be true.",
-                        "Write def instead of async def.",
-                    )
-                )
-            if not callable(predicate):
-                raise ScriptError(
-                    sentence(
-                        f"when() got {predicate!r}.",
-                        "What isn't named is a function of the call.",
-                        "Write when(lambda call: …) or when(input=…).",
-                    )
-                )
-        if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
-            raise ScriptError(
-                sentence(f"when() got times={times!r}.", "times is a whole number, 1 or more.", "Write times=2.")
-            )
-        check_type(tool, (str,), "when()", "tool", 'tool="get_weather"')
-        check_type(stream, (bool,), "when()", "stream", "stream=True or stream=False")
-        if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 0):
-            raise ScriptError(
-                sentence(
-                    f"when() got turn={turn!r}.",
-                    "turn is the number of assistant messages in the request, 0 or more.",
-                    "Write turn=0 for the first round.",
-                )
-            )
-        if operation is None:
-            raise ScriptError(
-                sentence("when() got operation=None.", "A rule is for chat unless it says otherwise.", "Leave it out.")
-            )
-        for name, value in (
-            ("input", input),
-            ("last", last),
-            ("system", system),
-            ("tool_result", tool_result),
-            ("model", model),
-            ("provider", provider),
-            ("operation", operation),
-        ):
-            if value is not None and not isinstance(
-                value if isinstance(value, str) else getattr(value, "pattern", 0), str
-            ):
-                raise ScriptError(
-                    sentence(
-                        f"when() got {name}={value!r}.", "", f'Write {name}="text" or {name}=re.compile("pattern").'
-                    )
-                )
         rule = Rule(predicates, input, last, system, tool, tool_result, model, provider, operation, stream, turn, times)
-        if isinstance(operation, str) and operation not in OPERATIONS:
-            near = difflib.get_close_matches(operation, OPERATIONS, 1)
-            raise ScriptError(
-                sentence(
-                    f"when() got operation={operation!r}.",
-                    "The operations that rules can answer are " + ", ".join(map(repr, OPERATIONS)) + ".",
-                    f"Write operation={(near or ['chat'])[0]!r}.",
-                )
-            )
+        rule.check()
         with self._script.lock:
             self._script.rules.append(rule)
         return When(self, rule)
@@ -262,7 +209,7 @@ class FakeLLM:
         self._script.default = None if turn is None else as_turn(turn, "default()")
 
     def reset(self) -> None:
-        """Empty queue, rules, default, calls and failures."""
+        """Empty queue, rules, default, calls, side calls and failures, and forget the answers that calls can build on."""
         with self._script.lock:
             self._script.clear()
             self._calls.clear()
@@ -273,7 +220,17 @@ class FakeLLM:
             self._failed.clear()
 
     def copy(self, **options: Unpack[BlockOptions]) -> FakeLLM:
-        """Fresh and independent: the script as written plus what was pushed, rules and default, no calls."""
+        """Another one, independent of this: the script as written plus what was pushed, rules and default, no calls.
+
+        Args:
+            options: Those that are to differ; the others stay. See `intercept`.
+
+        Raises:
+            ScriptError: An option that can't be one.
+
+        >>> FakeLLM(["Hello"]).copy(strict=False).remaining
+        1
+        """
         copied = FakeLLM()
         copied._options = Options.of(options, self._options)
         copied._script = self._script.copy()
@@ -296,7 +253,7 @@ class FakeLLM:
         return transcript(self)
 
     def __repr__(self) -> str:
-        return f"<fake_llm.FakeLLM: {self.remaining} turns left, {len(self._calls)} calls>"
+        return f"<fake_llm.FakeLLM: {_counted(self.remaining, 'turn')} left, {_counted(len(self._calls), 'call')}>"
 
     # --- what stacks use ---
 
@@ -578,7 +535,7 @@ class FakeLLM:
                 if isinstance(turn, (Reply, Verbatim)):
                     raise UnknownEndpointError(
                         sentence(
-                            f"A rule answers {request.method} {_path(request)} with {turn!r}.",
+                            f"A rule answers {request.method} {request.path} with {turn!r}.",
                             "The path is unknown, so nobody can say how an answer looks there.",
                             "Write Raw(…), Error(…) or an exception.",
                         )
@@ -691,7 +648,7 @@ class When:
         delay: float | None = None,
         interval: float | None = None,
         chunk_size: int | None = None,
-        framing: Any = None,
+        framing: Framing | None = None,
     ) -> FakeLLM:
         """Answer the calls that fit: one turn for ever, several as a queue of the rule's own.
 
@@ -708,7 +665,13 @@ class When:
             ScriptError: No turn, or something that can't be one.
         """
         if not turns:
-            raise ScriptError(sentence(f"{self._rule!r}.reply() got no turn.", "", 'Write .reply("text").'))
+            raise ScriptError(
+                sentence(
+                    f"{self._rule!r}.reply() got no turn.",
+                    "A rule answers with one turn for ever, or with several, one after the other.",
+                    'Write .reply("text").',
+                )
+            )
         pace = Pace(model=model, usage=usage, delay=delay, interval=interval, chunk_size=chunk_size, framing=framing)
         pace.check("reply()")
         coerced = tuple(as_turn(turn, "reply()") for turn in turns)
@@ -717,7 +680,7 @@ class When:
         return self._fake
 
     def __repr__(self) -> str:
-        return f"{self._rule!r}"
+        return repr(self._rule)
 
 
 def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken | None]:
@@ -876,15 +839,15 @@ def _shown(turn: Turn) -> str:
         if isinstance(turn, Reply) and len(turn.parts) == 1 and turn == Reply(*turn.parts)
         else repr(turn)
     )
-    return text if len(text) <= 120 else text[:119] + "…"
+    return clipped(text, 120)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _named(call: Call) -> str:
     return " ".join(word for word in (call.provider, call.operation, call.model) if word)
-
-
-def _path(request: Request) -> str:
-    return request.path
 
 
 def _thread() -> str:

@@ -43,12 +43,13 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
             `ToolCall(name, arguments)` a tool call, a list inside the list one turn of several parts, a
             dict, model or dataclass structured output, `Error(429)` the provider's error, an exception a
             fault, a function of the call decides when it comes.
-        *more: Nothing: turns belong into the list.
+        *more: Nothing: several turns are one list.
         **options: All by keyword:
 
             - `default`: a turn for every call that neither the script nor a rule answers.
             - `on_exhausted`: `"raise"`, `"stop"` (a final text) or `"error"` (the vendor's own 400).
-            - `strict` (`True`): turns that are left fail the block, and replies must fit the request.
+            - `strict` (`True`): replies must fit the request, and the end of the block raises what failed and
+              what was left. `False` silences both, but never what a test's own functions raised.
             - `model`: the model's name on answers; without it, the request's.
             - `usage`: a `Usage` for every answer; without it, an estimate.
             - `delay`, `interval`: seconds before the first byte, and between content chunks.

@@ -15,7 +15,7 @@ from typing import Any, Final
 from fake_llm import _json
 from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
 from fake_llm._endpoints import Endpoint
-from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, sentence
+from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
 from fake_llm._framing import PLAIN, Wire, cut
 from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolChoice, ToolSpec, Usage, View
 from fake_llm._options import Options, Pace
@@ -309,7 +309,7 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
     except ValueError:
         raise ScriptMismatchError(
             sentence(
-                f"The turn answers with the text {_clip(text)!r}.",
+                f"The turn answers with the text {clipped(text, 200)!r}.",
                 "The request asks for structured output, and that is no JSON.",
                 "Write a dict or Json(…), or Reply(text, check=False) for a model that misbehaves.",
             )
@@ -318,15 +318,11 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
     if reason is not None:
         raise ScriptMismatchError(
             sentence(
-                f"The turn answers with {_clip(text)}.",
+                f"The turn answers with {clipped(text, 200)}.",
                 f"That doesn't fit the schema in the request: {reason}.",
                 "Write a value that fits, or Reply(…, check=False) for a model that misbehaves.",
             )
         )
-
-
-def _clip(text: str, limit: int = 200) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 # --- bodies -------------------------------------------------------------------------------------
@@ -337,7 +333,7 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
     if isinstance(then, Error):
         return _with_headers(render_error(then, exchange, endpoint), reply.headers)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
-    if then is None or (isinstance(then, Stall) and then.seconds is not None):
+    if _goes_on(then):
         document: Any = endpoint.dialect.document(exchange)
         if endpoint.difference.document is not None:
             document = endpoint.difference.document(exchange, document)
@@ -425,7 +421,7 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
     if endpoint.difference.events is not None:
         content, closing = endpoint.difference.events(exchange, content, closing)
     then = reply.then
-    goes_on = then is None or (isinstance(then, Stall) and then.seconds is not None)
+    goes_on = _goes_on(then)
     if isinstance(then, Error):
         closing = endpoint.dialect.failure_events(exchange, then)
     elif not goes_on:
@@ -488,6 +484,11 @@ def _paced(pieces: list[bytes], pauses: Mapping[int, float], framing: Framing) -
         *cut(run, splitting),
         *(Pause(seconds) for index, seconds in pauses.items() if index >= len(pieces)),
     ]
+
+
+def _goes_on(then: Then | None) -> bool:
+    """Whether the answer comes to its own end."""
+    return then is None or (isinstance(then, Stall) and then.seconds is not None)
 
 
 def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
@@ -582,7 +583,7 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
 
 def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Response:
     framing = turn.framing or pace.framing or PLAIN
-    goes_on = turn.then is None or (isinstance(turn.then, Stall) and turn.then.seconds is not None)
+    goes_on = _goes_on(turn.then)
     wire = endpoint.wire_of(exchange.request)
     failed: list[Any] = []
     if isinstance(turn.then, Error):

@@ -1,12 +1,12 @@
 """What is answered next: coercion to turns, the queue, the rules, the default.
 
-`Script.candidates(call)` gives the turns that may answer a call, in the order in which they are
-asked: queue, rules in order of declaration, default. A function turn that returns `None` passes on
-to the next.
+`Script.from_queue` gives the next turn of the queue, `Script.from_rules` one of each rule that fits, in
+order of declaration, then the default. A function turn that returns `None` passes on to the next.
 """
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import threading
@@ -17,12 +17,22 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from fake_llm._call import Call, fits
-from fake_llm._endpoints import DIALECTS
-from fake_llm._errors import ScriptError, sentence
+from fake_llm._endpoints import DIALECTS, OPERATIONS
+from fake_llm._errors import ScriptError, clipped, sentence
 from fake_llm._options import Pace
-from fake_llm._turns import PART_TYPES, THEN_TYPES, Error, Raw, Reply, as_part, as_structured, misplaced
+from fake_llm._turns import (
+    PART_TYPES,
+    THEN_TYPES,
+    Error,
+    Raw,
+    Reply,
+    as_part,
+    as_structured,
+    check_type,
+    misplaced,
+)
 
-__all__ = ["Broken", "Function", "Rule", "Script", "Taken", "Turn", "Verbatim", "as_script", "as_turn"]
+__all__ = ["Broken", "Function", "Pattern", "Rule", "Script", "Taken", "Turn", "Verbatim", "as_script", "as_turn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,13 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
         return _as_function(value)
     if isinstance(value, THEN_TYPES):
         raise ScriptError(misplaced(value))
-    raise ScriptError(sentence(f"{where} got {_described(value)}, which can't be a turn.", "", _hint(value)))
+    raise ScriptError(
+        sentence(
+            f"{where} got {_described(value)}, which can't be a turn.",
+            "A turn is what the model says, an error, an exception, a body, or a function of the call.",
+            _hint(value),
+        )
+    )
 
 
 def as_script(value: Any) -> tuple[Turn, ...]:
@@ -268,11 +284,12 @@ Pattern: TypeAlias = "str | re.Pattern[str]"
 
 @dataclass(slots=True)
 class Rule:
-    """Turns for the calls that fit.
+    """Turns for the calls that fit; what can be asked for is told by `FakeLLM.when`.
 
     Attributes:
-        operation: What was asked for; `chat` unless given.
         turns: One repeats for ever, several are a queue.
+        pace: What the rule says about its replies.
+        used: How often it has answered.
     """
 
     predicates: tuple[Callable[[Call], Any], ...] = ()
@@ -310,6 +327,24 @@ class Rule:
         self.used += 1
         return turn
 
+    def check(self) -> None:
+        """Refuse what could never fit a call."""
+        for predicate in self.predicates:
+            _check_predicate(predicate)
+        _check_count("times", self.times, 1, "times is a whole number, 1 or more.", "Write times=2.")
+        check_type(self.tool, (str,), "when()", "tool", 'tool="get_weather"')
+        check_type(self.stream, (bool,), "when()", "stream", "stream=True or stream=False")
+        _check_count(
+            "turn",
+            self.turn,
+            0,
+            "turn is the number of assistant messages in the request, 0 or more.",
+            "Write turn=0 for the first round.",
+        )
+        _check_operation(self.operation)
+        for name in _PATTERNS:
+            _check_pattern(name, getattr(self, name))
+
     def misfit(self, call: Call) -> str | None:
         """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
         if self.left <= 0:
@@ -330,7 +365,7 @@ class Rule:
             ("tool_result", self.tool_result, _results),
         ):
             if wanted is not None and not _found(wanted, text(call)):
-                return f"{name}={_shown(wanted)} isn't in {_clip(text(call))!r}"
+                return f"{name}={_shown(wanted)} isn't in {clipped(text(call), 80)!r}"
         if self.tool is not None and not _speaks_of(self.tool, call):
             return f"tool={self.tool!r} is neither called nor named"
         if self.turn is not None:
@@ -353,16 +388,67 @@ class Rule:
         return f"when({', '.join(shown)})"
 
 
+_PATTERNS: Final = ("input", "last", "system", "tool_result", "model", "provider", "operation")
+
+
+def _check_predicate(predicate: Any) -> None:
+    if inspect.iscoroutinefunction(predicate):
+        raise ScriptError(
+            sentence(
+                f"when() got the coroutine function {predicate.__qualname__}.",
+                "A predicate is called, not awaited, and its result would always be true.",
+                "Write def instead of async def.",
+            )
+        )
+    if not callable(predicate):
+        raise ScriptError(
+            sentence(
+                f"when() got {predicate!r}.",
+                "What isn't named is a function of the call.",
+                "Write when(lambda call: …) or when(input=…).",
+            )
+        )
+
+
+def _check_count(name: str, value: Any, least: int, there: str, write: str) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise ScriptError(sentence(f"when() got {name}={value!r}.", there, write))
+
+
+def _check_operation(operation: Any) -> None:
+    if operation is None:
+        raise ScriptError(
+            sentence("when() got operation=None.", "A rule is for chat unless it says otherwise.", "Leave it out.")
+        )
+    if isinstance(operation, str) and operation not in OPERATIONS:
+        near = difflib.get_close_matches(operation, OPERATIONS, 1)
+        raise ScriptError(
+            sentence(
+                f"when() got operation={operation!r}.",
+                "The operations that rules can answer are " + ", ".join(map(repr, OPERATIONS)) + ".",
+                f"Write operation={(near or ['chat'])[0]!r}.",
+            )
+        )
+
+
+def _check_pattern(name: str, value: Any) -> None:
+    wanted = getattr(value, "pattern", value)  # one of bytes finds nothing in text
+    if value is not None and not isinstance(wanted, str):
+        raise ScriptError(
+            sentence(
+                f"when() got {name}={value!r}.",
+                f"{name} is a str, or a compiled pattern of one.",
+                f'Write {name}="text" or {name}=re.compile("pattern").',
+            )
+        )
+
+
 def _shown(pattern: Any) -> str:
     return f"re.compile({pattern.pattern!r})" if isinstance(pattern, re.Pattern) else repr(pattern)
 
 
 def _found(pattern: Pattern, text: str) -> bool:
     return pattern in text if isinstance(pattern, str) else pattern.search(text) is not None
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _input(call: Call) -> str:
@@ -417,7 +503,6 @@ class Script:
         self.queue: deque[Turn] = deque(turns)
         self.rules: list[Rule] = []
         self.default = default
-        self.answered = 0
 
     def push(self, turns: Sequence[Turn]) -> None:
         """Append to the queue."""
