@@ -25,7 +25,10 @@ __all__ = [
     "Dialect",
     "Exchange",
     "Ids",
+    "ReadyPart",
     "WireEvent",
+    "as_written",
+    "json_kind",
     "media",
     "merge",
     "message",
@@ -134,6 +137,8 @@ class Choice:
         finish_reason: The neutral word, or the vendor's own one.
         logprobs: `(token, logprob)` pairs or the vendor's own entries; `None` when the request doesn't
             ask and the script doesn't say.
+        chunk_size: Characters in a piece; without one, a word each.
+        chunks: The pieces of the text outright; they join to it.
     """
 
     parts: tuple[ReadyPart, ...]
@@ -277,14 +282,16 @@ class Dialect:
         failure: A vendor's error as a whole answer, headers included.
         failure_events: The same in the middle of a stream.
         parts: A whole answer of this vendor read back into a turn with `id`, `model`, `usage` and
-            `finish_reason` (for SDK objects that are streamed, and for replay).
+            `finish_reason`: of an SDK's object, to stream it and to know what it cost.
         headers: Headers of a successful answer, content type excluded.
         tool_id: A new id for a tool call in the vendor's form; `None` where it has none.
-        carries: The kinds of parts this vendor can carry.
-        choices: Whether it can give several answers.
+        carries: The kinds of parts this vendor can carry; anything else is a mismatch before `document` or
+            `events` sees it.
+        choices: Whether it can give several answers to one request.
         shaping: The keys of a body that can have a say in how plain text is answered: a schema, the number of
             answers. Where none of them is there, nobody reads the view for it; `None` reads it always.
-        continues: The id of the answer that a request builds on, where the vendor holds what came before.
+        continues: Parsed body to the id of the answer that it builds on; `None` for a vendor that holds nothing
+            of what came before.
         sdk_types: Dotted names of SDK classes that are answers of this dialect, matched along the MRO.
         too_long: The vendor's message for a prompt over the context window, with `{tokens}` and `{window}`.
     """
@@ -354,6 +361,28 @@ def parsed_arguments(text: Any) -> Any:
         return _json.loads(text.encode())
     except ValueError:
         return text
+
+
+def as_written(text: str) -> Mapping[str, Any] | str:
+    """Tool call arguments out of an answer: parsed where they are written with the same bytes again, else the text."""
+    value = parsed_arguments(text)
+    return value if isinstance(value, dict) and _json.text(value) == text else text
+
+
+def json_kind(value: Any) -> str:
+    """What a JSON value is, with its article, as vendors say it in their refusals."""
+    return _KINDS[type(value)]
+
+
+_KINDS: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 
 
 def named_results(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -14,7 +14,19 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from fake_llm import _json
-from fake_llm._dialect import CREATED, Delta, Dialect, Exchange, Ids, ReadyPart, WireEvent, media, merge, message
+from fake_llm._dialect import (
+    CREATED,
+    Delta,
+    Dialect,
+    Exchange,
+    Ids,
+    ReadyPart,
+    WireEvent,
+    media,
+    merge,
+    message,
+    parsed_arguments,
+)
 from fake_llm._model import (
     AUTO,
     Message,
@@ -467,12 +479,7 @@ def _input(call: ToolCall) -> Any:
     """The arguments parsed; those that aren't JSON as the text that they are."""
     if not isinstance(call.arguments, str):
         return dict(call.arguments)
-    if not call.arguments:
-        return {}
-    try:
-        return _json.loads(call.arguments.encode())
-    except ValueError:
-        return call.arguments
+    return parsed_arguments(call.arguments) if call.arguments else {}
 
 
 def _signature(ids: Ids) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, media, merge, message
+from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, media, merge, message, parsed_arguments
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
@@ -620,10 +620,7 @@ _AVERAGE_LOGPROB = -0.25
 def _arguments(call: ToolCall) -> dict[str, Any]:
     if not isinstance(call.arguments, str):
         return dict(call.arguments)
-    try:
-        arguments = _json.loads(call.arguments.encode())
-    except ValueError:  # lone surrogates included
-        arguments = None
+    arguments = parsed_arguments(call.arguments)
     if isinstance(arguments, dict):
         return arguments
     raise ScriptMismatchError(

@@ -24,6 +24,8 @@ from fake_llm._dialect import (
     Exchange,
     Ids,
     WireEvent,
+    as_written,
+    json_kind,
     media,
     merge,
     message,
@@ -421,17 +423,7 @@ def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error |
 
 def _wrong_type(where: str, wanted: str, value: Any) -> Error:
     return _refused(
-        f"Invalid type for '{where}': expected {wanted}, but got {_kind(value)} instead.", where, "invalid_type"
-    )
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    return {str: "a string", int: "an integer", float: "a decimal", list: "an array", dict: "an object"}.get(
-        type(value), "an unknown value"
+        f"Invalid type for '{where}': expected {wanted}, but got {json_kind(value)} instead.", where, "invalid_type"
     )
 
 
@@ -1089,19 +1081,10 @@ def _call_back(call: Mapping[str, Any]) -> ToolCall:
     id_ = call.get("id")
     return ToolCall(
         str(inner.get("name") or "unknown"),
-        _arguments_back(text),
+        text if isinstance(text, Mapping) else as_written(text if isinstance(text, str) else ""),
         id_ if isinstance(id_, str) else None,
         extra=extra or None,
     )
-
-
-def _arguments_back(text: Any) -> Mapping[str, Any] | str:
-    """A dict where it is written with the same bytes again, else the text."""
-    if isinstance(text, Mapping):
-        return text
-    text = text if isinstance(text, str) else ""
-    value = parsed_arguments(text)
-    return value if isinstance(value, dict) and ToolCall("_", value).json == text else text
 
 
 def _usage_back(usage: Mapping[str, Any]) -> Usage:

@@ -15,7 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, media, merge, message, parsed_arguments
+from fake_llm._dialect import (
+    Choice,
+    Delta,
+    Dialect,
+    Exchange,
+    Ids,
+    WireEvent,
+    as_written,
+    json_kind,
+    media,
+    merge,
+    message,
+    parsed_arguments,
+)
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
@@ -283,7 +296,7 @@ def _params(body: _Json) -> _Json:
 def check(request: Request, body: Any) -> Error | None:
     """The vendor's own 400 for a malformed request."""
     if not isinstance(body, dict):
-        return _refusal(f"Invalid body: expected an object, but got {_kind(body)} instead.", None, "invalid_type")
+        return _refusal(f"Invalid body: expected an object, but got {json_kind(body)} instead.", None, "invalid_type")
     return (
         _check_moved(body)
         or _check_required(body)
@@ -302,7 +315,7 @@ def _refusal(text: str, param: str | None, code: str) -> Error:
 
 def _wrong_type(param: str, expected: str, value: Any) -> Error:
     return _refusal(
-        f"Invalid type for '{param}': expected {expected}, but got {_kind(value)} instead.", param, "invalid_type"
+        f"Invalid type for '{param}': expected {expected}, but got {json_kind(value)} instead.", param, "invalid_type"
     )
 
 
@@ -312,20 +325,6 @@ def _missing(param: str) -> Error:
 
 def _wrong_value(param: str, value: str, supported: str) -> Error:
     return _refusal(f"Invalid value: '{value}'. Supported values are: {supported}.", param, "invalid_value")
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int):
-        return "an integer"
-    if isinstance(value, float):
-        return "a decimal"
-    if isinstance(value, str):
-        return "a string"
-    return "an array" if isinstance(value, list) else "an object"
 
 
 _MOVED: Final = {
@@ -1530,7 +1529,7 @@ def _read_output(item: Mapping[str, Any], said: list[Part], logprobs: list[Any])
         said.append(
             ToolCall(
                 item["name"],
-                _arguments(item["name"], item.get("arguments") or ""),
+                as_written(item.get("arguments") or ""),
                 item.get("call_id"),
                 extra=_namespace(item),
             )
@@ -1549,12 +1548,6 @@ def _read_output(item: Mapping[str, Any], said: list[Part], logprobs: list[Any])
 
 def _namespace(item: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"namespace": item["namespace"]} if item.get("namespace") else None
-
-
-def _arguments(name: str, text: str) -> Mapping[str, Any] | str:
-    """Parsed where writing them again gives the same text."""
-    parsed = parsed_arguments(text)
-    return parsed if isinstance(parsed, dict) and ToolCall(name, parsed).json == text else text
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> list[Part]:
