@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
-from fake_llm._model import Event, Message, Request, Response, Role, SentToolCall, ToolResult, Usage, View
+from fake_llm._model import Event, HeaderItems, Message, Request, Response, Role, SentToolCall, ToolResult, Usage, View
 from fake_llm._turns import Error, Image, Refusal, Reply, Thinking, ToolCall
 
 __all__ = [
@@ -308,7 +308,7 @@ class Dialect:
     failure: Callable[[Exchange, Error], Response]
     failure_events: Callable[[Exchange, Error], list[WireEvent]]
     parts: Callable[[Mapping[str, Any]], Reply]
-    headers: Callable[[Exchange], tuple[tuple[str, str], ...]]
+    headers: Callable[[Exchange], HeaderItems]
     tool_id: Callable[[Ids], str | None]
     carries: frozenset[type]
     choices: bool = False

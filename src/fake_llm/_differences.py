@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fake_llm._dialect import Delta, Exchange
+from fake_llm._model import HeaderItems
 
 __all__ = ["GROQ", "SAME", "Difference"]
-
-Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +24,7 @@ class Difference:
 
     document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None
     events: Callable[[Exchange, list[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None
-    headers: Callable[[Exchange], Headers] | None = None
+    headers: Callable[[Exchange], HeaderItems] | None = None
 
 
 SAME: Final = Difference()
@@ -44,7 +43,7 @@ _GROQ_HEADERS: Final = (
 )
 
 
-def _groq_headers(exchange: Exchange) -> Headers:
+def _groq_headers(exchange: Exchange) -> HeaderItems:
     return (*_GROQ_HEADERS, ("x-request-id", "req_" + exchange.ids.lower(26)))
 
 

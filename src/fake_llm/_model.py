@@ -13,14 +13,19 @@ from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 __all__ = [
+    "AUTO",
+    "NO_TIMEOUTS",
     "Event",
     "Fault",
     "Handler",
+    "HeaderItems",
     "Headers",
     "Message",
     "Pause",
     "Request",
     "Response",
+    "Role",
+    "SentToolCall",
     "Step",
     "Timeouts",
     "ToolChoice",
@@ -28,10 +33,11 @@ __all__ = [
     "ToolSpec",
     "Usage",
     "View",
+    "masked_url",
 ]
 
 _SECRET = re.compile("authorization|cookie|token(?!s)|secret|api-?key|credential|password")
-SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token", "token", "sig", "signature"})
+_SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token", "token", "sig", "signature"})
 
 
 class Headers(Mapping[str, str]):
@@ -102,7 +108,7 @@ def masked_url(url: str) -> str:
     if "@" in netloc:
         netloc = "***@" + netloc.rpartition("@")[2]
     query = "&".join(
-        f"{name}{equals}{'***' if equals and name.lower() in SECRET_QUERY else value}"
+        f"{name}{equals}{'***' if equals and name.lower() in _SECRET_QUERY else value}"
         for name, equals, value in (pair.partition("=") for pair in parts.query.split("&"))
     )
     return parts._replace(netloc=netloc, query=query).geturl()
@@ -179,6 +185,9 @@ class Fault:
 
 Step: TypeAlias = "bytes | Pause | Fault"
 
+HeaderItems: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and values of an answer's headers, in the order they are sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -195,7 +204,7 @@ class Response:
     """
 
     status: int
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: HeaderItems = ()
     body: bytes = b""
     steps: tuple[Step, ...] | None = None
     delay: float = 0.0
@@ -245,7 +254,10 @@ class Usage:
         cache_write_tokens: Those of the input that were written to a cache.
         reasoning_tokens: Those of the output that were reasoning.
         total_tokens: Input plus output unless given.
-        details: Vendor fields merged into the vendor's own usage object as they are.
+        details: Vendor fields merged into the vendor's own usage object as they are; a sum of usages has none.
+
+    >>> (Usage(12, 5) + Usage(20, 3)).total
+    40
     """
 
     input_tokens: int

@@ -17,7 +17,19 @@ from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
 from fake_llm._framing import PLAIN, Wire, cut
-from fake_llm._model import Event, Fault, Pause, Response, Step, Timeouts, ToolChoice, ToolSpec, Usage, View
+from fake_llm._model import (
+    Event,
+    Fault,
+    HeaderItems,
+    Pause,
+    Response,
+    Step,
+    Timeouts,
+    ToolChoice,
+    ToolSpec,
+    Usage,
+    View,
+)
 from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
 from fake_llm._script import Broken, Verbatim
@@ -40,8 +52,6 @@ from fake_llm._turns import (
 )
 
 __all__ = ["Rendered", "render", "render_error"]
-
-Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,15 +522,15 @@ def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
 
 def _headers(
     exchange: Exchange, endpoint: Endpoint, content_type: str, more: Mapping[str, str] | None, framing: Framing
-) -> Headers:
+) -> HeaderItems:
     own = endpoint.difference.headers or endpoint.dialect.headers
-    headers: Headers = (("content-type", content_type), *own(exchange))
+    headers: HeaderItems = (("content-type", content_type), *own(exchange))
     if framing.gzip:
         headers = (*headers, ("content-encoding", "gzip"))
     return _over(headers, more) if more else headers
 
 
-def _over(headers: Headers, more: Mapping[str, str]) -> Headers:
+def _over(headers: HeaderItems, more: Mapping[str, str]) -> HeaderItems:
     names = {name.lower() for name in more}
     kept = (pair for pair in more.items() if pair[0].lower() not in _LENGTHS)
     return (*(pair for pair in headers if pair[0].lower() not in names), *kept)
@@ -604,7 +614,7 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     pauses = {len(pieces): turn.then.seconds} if isinstance(turn.then, Stall) and turn.then.seconds is not None else {}
     if end:
         pieces.append(end)
-    headers: Headers = (("content-type", content_type),)
+    headers: HeaderItems = (("content-type", content_type),)
     if framing.gzip:
         headers = (*headers, ("content-encoding", "gzip"))
     if turn.headers:

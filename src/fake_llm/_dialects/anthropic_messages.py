@@ -29,6 +29,7 @@ from fake_llm._dialect import (
 )
 from fake_llm._model import (
     AUTO,
+    HeaderItems,
     Message,
     Request,
     Response,
@@ -679,7 +680,7 @@ def _said(exchange: Exchange, error: Error) -> tuple[int, str, str]:
     )
 
 
-def _failure_headers(exchange: Exchange, error: Error, status: int, request_id: str) -> tuple[tuple[str, str], ...]:
+def _failure_headers(exchange: Exchange, error: Error, status: int, request_id: str) -> HeaderItems:
     headers = [("content-type", "application/json")]
     if status in _RETRIED:
         headers.append(("x-should-retry", "true"))
@@ -711,7 +712,7 @@ _LIMITS: Final = (
 )
 
 
-def _limits(created: int, spent: bool = False) -> tuple[tuple[str, str], ...]:
+def _limits(created: int, spent: bool = False) -> HeaderItems:
     """The rate limits; `spent` are the input tokens on a 429."""
     reset = datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     headers: list[tuple[str, str]] = []
@@ -727,7 +728,7 @@ _STREAM_HEADERS: Final = (("cache-control", "no-cache"), *_WHOLE_HEADERS)
 _OTHER_CLOUDS: Final = frozenset({"bedrock", "vertex"})
 
 
-def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+def headers(exchange: Exchange) -> HeaderItems:
     """Those of Anthropic itself; Bedrock and Vertex answer with their own."""
     if exchange.provider in _OTHER_CLOUDS:
         return ()

@@ -21,6 +21,7 @@ from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, 
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
+    HeaderItems,
     Message,
     Request,
     Response,
@@ -1051,13 +1052,13 @@ _VERTEX_STREAM_HEADERS: Final = _ATTACHMENT + _VARY + _GUARDS
 _FAILURE_HEADERS: Final = _VARY + _GUARDS + _API_ONLY
 
 
-def _headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+def _headers(exchange: Exchange) -> HeaderItems:
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
     return _STREAM_HEADERS if exchange.stream else _WHOLE_HEADERS
 
 
-def _headers_of(exchange: Exchange, content_type: str) -> tuple[tuple[str, str], ...]:
+def _headers_of(exchange: Exchange, content_type: str) -> HeaderItems:
     return (("content-type", content_type), *(_VERTEX_HEADERS if exchange.provider == "vertex" else _FAILURE_HEADERS))
 
 

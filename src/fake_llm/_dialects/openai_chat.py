@@ -34,6 +34,7 @@ from fake_llm._dialect import (
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
+    HeaderItems,
     Message,
     Request,
     Response,
@@ -861,7 +862,7 @@ _VERSION: Final = (
 _SUCCESS: Final = (*_VERSION, ("x-envoy-upstream-service-time", "360"), *_LIMITS, *_COMMON)
 
 
-def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
     text = exchange.ids.hex(48)
     return (*_SUCCESS, ("x-request-id", "req_" + text[:32]), ("cf-ray", text[32:] + "-IAD"))
@@ -1002,7 +1003,7 @@ def _masked(key: str) -> str:
     return key if len(key) <= 8 else key[:4] + "*" * (len(key) - 8) + key[-4:]
 
 
-def _wait_headers(error: Error) -> tuple[tuple[str, str], ...]:
+def _wait_headers(error: Error) -> HeaderItems:
     if error.retry_after is None:
         return ()
     return (
@@ -1011,7 +1012,7 @@ def _wait_headers(error: Error) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _spent(error: Error) -> tuple[tuple[str, str], ...]:
+def _spent(error: Error) -> HeaderItems:
     wait = _duration(_USUAL_WAIT if error.retry_after is None else error.retry_after)
     changed = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": wait}
     return tuple((name, changed.get(name, value)) for name, value in _LIMITS)

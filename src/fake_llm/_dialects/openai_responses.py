@@ -32,6 +32,7 @@ from fake_llm._dialect import (
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
+    HeaderItems,
     Message,
     Request,
     Response,
@@ -1621,7 +1622,7 @@ _LIMITS: Final = (
 _WHOLE: Final = _COMMON + _LIMITS
 
 
-def headers(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+def headers(exchange: Exchange) -> HeaderItems:
     """The headers of a success; those of rate limits are missing on most streams."""
     own = (("x-request-id", "req_" + exchange.ids.hex(32)), ("cf-ray", exchange.ids.hex(16) + "-IAD"))
     return (_COMMON if exchange.stream else _WHOLE) + own

@@ -21,7 +21,7 @@ from requests.cookies import extract_cookies_to_jar
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
 __all__ = ["adapter", "patches"]
@@ -142,7 +142,7 @@ def _body(body: Any) -> bytes:
 
 def _read_timeouts(timeout: Any) -> Timeouts:
     if timeout is None:
-        return _NO_TIMEOUTS
+        return NO_TIMEOUTS
     if isinstance(timeout, urllib3.Timeout):
         return _timeouts(_seconds(timeout.connect_timeout), _seconds(timeout.read_timeout))
     if not isinstance(timeout, tuple):
@@ -155,9 +155,6 @@ def _read_timeouts(timeout: Any) -> Timeouts:
 def _seconds(value: Any) -> float | None:
     """A time-out of urllib3, which has a sentinel for its default."""
     return value if isinstance(value, int | float) else None
-
-
-_NO_TIMEOUTS = Timeouts()
 
 
 @lru_cache(maxsize=64)
