@@ -13,7 +13,7 @@ from fake_llm._model import Headers, Message, Request, Response, SentToolCall, T
 if TYPE_CHECKING:
     from fake_llm._dialect import Asked, Choice
 
-__all__ = ["Answered", "Call", "Calls", "fits"]
+__all__ = ["Answered", "Call", "Calls", "fits", "retry_count"]
 
 
 class Answered:

@@ -37,7 +37,7 @@ class Pace:
 
 
 class BlockOptions(TypedDict, total=False):
-    """The options of a block as keywords; see `fake_llm.intercept`."""
+    """The options of a block as type checkers see them in `**options`; told by `fake_llm.intercept`."""
 
     default: Any
     on_exhausted: Literal["raise", "stop", "error"]
@@ -58,7 +58,7 @@ class BlockOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of a block; see `fake_llm.intercept`."""
+    """The options of a block, checked, with the defaults filled in; told by `fake_llm.intercept`."""
 
     default: Any = None
     on_exhausted: str = "raise"

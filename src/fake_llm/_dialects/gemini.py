@@ -39,11 +39,13 @@ __all__ = ["DIALECT"]
 # --- the URL ---------------------------------------------------------------------------------------------------------
 
 
-def _stream(request: Request, body: Any) -> bool:
+def stream(request: Request, body: Any) -> bool:
+    """Whether the method in the URL is the one that streams."""
     return request.path_part(-1).rpartition(":")[2] == "streamGenerateContent"
 
 
-def _model(request: Request, body: Any) -> str:
+def model(request: Request, body: Any) -> str:
+    """The model in the URL: its last part, without the method."""
     name, colon, verb = request.path_part(-1).rpartition(":")
     return (name if colon else verb).rpartition("/")[2]
 
@@ -65,7 +67,8 @@ _ROLES: Final = {"model": "assistant", "assistant": "assistant"}
 _MODES: Final = {"ANY": "any", 2: "any", "NONE": "none", 3: "none"}
 
 
-def _read(request: Request, body: Any) -> View:
+def read(request: Request, body: Any) -> View:
+    """The view of a request, in camelCase or in snake_case."""
     fields = _camel_keys(body)
     config = _camel_keys(fields.get("generationConfig") or {})
     tools = _tools(fields.get("tools"))
@@ -559,7 +562,7 @@ class _Writer:
         self.exchange = exchange
         self.vertex = exchange.provider == "vertex"
         self.numbers = "enum-encoding" in exchange.request.url
-        self.new = _NEW.search(_model(exchange.request, None)) is not None
+        self.new = _NEW.search(model(exchange.request, None)) is not None
         self._id = exchange.id or base64.urlsafe_b64encode(exchange.ids.take(17)).decode()[:23]
 
     def body(self, candidates: list[dict[str, Any]], usage: dict[str, Any]) -> dict[str, Any]:
@@ -633,7 +636,8 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     )
 
 
-def _document(exchange: Exchange) -> dict[str, Any]:
+def document(exchange: Exchange) -> dict[str, Any]:
+    """The answer in one body."""
     writer = _Writer(exchange)
     candidates = [
         writer.candidate(_whole_content(writer, choice), index, choice) for index, choice in enumerate(exchange.choices)
@@ -802,7 +806,8 @@ def _logprobs(entries: tuple[Any, ...], body: Any) -> dict[str, Any]:
 # --- streaming an answer ---------------------------------------------------------------------------------------------
 
 
-def _events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
+def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
+    """The answer as chunks; only where `then=` cuts it does each candidate end in a closing chunk of its own."""
     writer = _Writer(exchange)
     steps = [
         step for index, choice in enumerate(exchange.choices) for step in _steps(writer, choice, index, exchange.cut)
@@ -924,7 +929,8 @@ _QUOTAS: Final = {
 }
 
 
-def _failure(exchange: Exchange, error: Error) -> Response:
+def failure(exchange: Exchange, error: Error) -> Response:
+    """Google's error, as a list of one where a stream in a JSON array was asked for."""
     status, body = _error_body(exchange, error)
     sse = _is_sse(exchange)
     if exchange.stream and not sse:
@@ -934,7 +940,8 @@ def _failure(exchange: Exchange, error: Error) -> Response:
     return Response(status, _headers_of(exchange, kind), _json.pretty(body) + b"\n")
 
 
-def _failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+    """The same error in the middle of a stream: a chunk of a JSON array, but bare JSON among server-sent events."""
     body = _error_body(exchange, error)[1]
     return [_json.pretty(body) + b"\n"] if _is_sse(exchange) else [body]
 
@@ -982,10 +989,10 @@ def _not_found(exchange: Exchange, vertex: bool) -> str:
     if vertex:
         resource = "/".join(parts[1:]).partition(":")[0]
         return f"Publisher Model `{resource}` not found."
-    model = _model(exchange.request, None)
+    name = model(exchange.request, None)
     version = parts[0] if len(parts) > 1 else "v1beta"
     return (
-        f"models/{model} is not found for API version {version}, or is not supported for generateContent. "
+        f"models/{name} is not found for API version {version}, or is not supported for generateContent. "
         "Call ListModels to see the list of available models and their supported methods."
     )
 
@@ -1052,7 +1059,8 @@ _VERTEX_STREAM_HEADERS: Final = _ATTACHMENT + _VARY + _GUARDS
 _FAILURE_HEADERS: Final = _VARY + _GUARDS + _API_ONLY
 
 
-def _headers(exchange: Exchange) -> HeaderItems:
+def headers(exchange: Exchange) -> HeaderItems:
+    """Headers of a successful answer, whole or streamed."""
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
     return _STREAM_HEADERS if exchange.stream else _WHOLE_HEADERS
@@ -1068,7 +1076,8 @@ _REASONS: Final = {"MAX_TOKENS": "length", "SAFETY": "content_filter", "MALFORME
 _REASON_WORDS: Final = {number: word for word, number in _NUMBERS["finishReason"].items()}
 
 
-def _parts(document: Mapping[str, Any]) -> Reply:
+def parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives this body again; of an SDK's object too, whose keys are in snake_case."""
     model, answer_id = (
         _either(document, "modelVersion", "model_version"),
         _either(document, "responseId", "response_id"),
@@ -1206,25 +1215,26 @@ def _logprobs_of(candidate: Mapping[str, Any]) -> list[Any] | None:
     return found
 
 
-def _tool_id(ids: Ids) -> str:
+def tool_id(ids: Ids) -> str:
+    """Eight letters and digits."""
     return ids.alnum(8)
 
 
 DIALECT: Final = Dialect(
     name="gemini",
     label="Gemini",
-    read=_read,
+    read=read,
     check=check,
     bad_json="Invalid JSON payload received. Unexpected token.",
-    stream=_stream,
-    model=_model,
-    document=_document,
-    events=_events,
-    failure=_failure,
-    failure_events=_failure_events,
-    parts=_parts,
-    headers=_headers,
-    tool_id=_tool_id,
+    stream=stream,
+    model=model,
+    document=document,
+    events=events,
+    failure=failure,
+    failure_events=failure_events,
+    parts=parts,
+    headers=headers,
+    tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking, Image}),
     choices=True,
     shaping=frozenset({"generationConfig", "generation_config", "n"}),

@@ -1628,16 +1628,19 @@ def headers(exchange: Exchange) -> HeaderItems:
     return (_COMMON if exchange.stream else _WHOLE) + own
 
 
-def _stream(request: Request, body: Any) -> bool:
+def stream(request: Request, body: Any) -> bool:
+    """Whether a stream is asked for."""
     return isinstance(body, dict) and body.get("stream") is True
 
 
-def _model(request: Request, body: Any) -> str:
-    model = body.get("model") if isinstance(body, dict) else None
-    return model if isinstance(model, str) else ""
+def model(request: Request, body: Any) -> str:
+    """The model in the body; `""` for none."""
+    name = body.get("model") if isinstance(body, dict) else None
+    return name if isinstance(name, str) else ""
 
 
-def _tool_id(ids: Ids) -> str:
+def tool_id(ids: Ids) -> str:
+    """`call_` and 24 letters and digits."""
     return "call_" + ids.alnum(24)
 
 
@@ -1650,15 +1653,15 @@ DIALECT: Final = Dialect(
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. "
         "(Common errors include trailing commas, missing closing brackets, missing quotation marks, etc.)"
     ),
-    stream=_stream,
-    model=_model,
+    stream=stream,
+    model=model,
     document=document,
     events=events,
     failure=failure,
     failure_events=failure_events,
     parts=parts,
     headers=headers,
-    tool_id=_tool_id,
+    tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking, Refusal, Image}),
     choices=False,
     shaping=frozenset({"text"}),
