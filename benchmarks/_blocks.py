@@ -36,6 +36,8 @@ def cases() -> Iterator[Case]:
     yield Case("a block: enter and leave", batch(our_block), batch(respx_block), "with respx.mock", 0.35, 20)
     yield Case("call 5,000 of a block", journal(5_000), journal(500), "call 500", 1.08, 100, 20, 2)
     yield Case("import fake_llm", imported("fake_llm"), imported("respx"), "import respx", 0.15, 1, 20, 2)
+    whole = imported("fake_llm; fake_llm.intercept")
+    yield Case("import fake_llm and all behind intercept", whole, imported("respx"), "import respx", None, 1, 20, 2)
 
 
 def raw_cases() -> Iterator[Case]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from types import ModuleType
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,13 +18,21 @@ def test_the_list_is_sorted() -> None:
 
 
 def test_the_list_is_what_the_namespace_has() -> None:
-    public = {
-        name
-        for name, value in vars(fake_llm).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
-    }
+    public = {name for name in dir(fake_llm) if not name.startswith("_")}
 
-    assert public == {name for name in fake_llm.__all__ if not name.startswith("_")}
+    assert public == set(fake_llm.__all__)
+    assert public == set(fake_llm._HOMES)
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'fake_llm' has no attribute 'Nothing'$"):
+        fake_llm.Nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_names_are_loaded_when_they_are_asked_for() -> None:
+    code = "import sys, fake_llm; assert not [m for m in sys.modules if m.startswith('fake_llm.')]; fake_llm.intercept"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(fake_llm.__path__[0]).parent), *sys.path])}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 @pytest.mark.parametrize("name", [name for name in fake_llm.__all__ if not name.startswith("_")])

@@ -10,34 +10,38 @@ No call came: does the code under test use another process, or a host that isn't
 Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end.
 """
 
-from fake_llm._call import Call, Calls
-from fake_llm._errors import (
-    FakeLLMFailure,
-    ScriptError,
-    ScriptMismatchError,
-    UninterceptedCallError,
-    UnknownEndpointError,
-    UnscriptedCallError,
-    UnusedReplyError,
-)
-from fake_llm._fake import FakeLLM
-from fake_llm._intercept import intercept
-from fake_llm._model import Event, Message, ToolResult, Usage
-from fake_llm._turns import (
-    Disconnect,
-    EndOfStream,
-    Error,
-    Framing,
-    Garbage,
-    Image,
-    Json,
-    Raw,
-    Refusal,
-    Reply,
-    Stall,
-    Thinking,
-    ToolCall,
-)
+from importlib import import_module as _import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fake_llm._call import Call, Calls
+    from fake_llm._errors import (
+        FakeLLMFailure,
+        ScriptError,
+        ScriptMismatchError,
+        UninterceptedCallError,
+        UnknownEndpointError,
+        UnscriptedCallError,
+        UnusedReplyError,
+    )
+    from fake_llm._fake import FakeLLM
+    from fake_llm._intercept import intercept
+    from fake_llm._model import Event, Message, ToolResult, Usage
+    from fake_llm._turns import (
+        Disconnect,
+        EndOfStream,
+        Error,
+        Framing,
+        Garbage,
+        Image,
+        Json,
+        Raw,
+        Refusal,
+        Reply,
+        Stall,
+        Thinking,
+        ToolCall,
+    )
 
 __all__ = [
     "Call",
@@ -70,5 +74,49 @@ __all__ = [
     "intercept",
 ]
 
-for _public in map(globals().__getitem__, __all__):
-    _public.__module__ = __name__
+_HOMES = {
+    "Call": "_call",
+    "Calls": "_call",
+    "FakeLLMFailure": "_errors",
+    "ScriptError": "_errors",
+    "ScriptMismatchError": "_errors",
+    "UninterceptedCallError": "_errors",
+    "UnknownEndpointError": "_errors",
+    "UnscriptedCallError": "_errors",
+    "UnusedReplyError": "_errors",
+    "FakeLLM": "_fake",
+    "intercept": "_intercept",
+    "Event": "_model",
+    "Message": "_model",
+    "ToolResult": "_model",
+    "Usage": "_model",
+    "Disconnect": "_turns",
+    "EndOfStream": "_turns",
+    "Error": "_turns",
+    "Framing": "_turns",
+    "Garbage": "_turns",
+    "Image": "_turns",
+    "Json": "_turns",
+    "Raw": "_turns",
+    "Refusal": "_turns",
+    "Reply": "_turns",
+    "Stall": "_turns",
+    "Thinking": "_turns",
+    "ToolCall": "_turns",
+}
+"""Where each name lives: it is loaded when it is asked for, so that a test run that never asks pays nothing."""
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'fake_llm' has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(f"fake_llm.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
+
+del TYPE_CHECKING

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from fake_llm import _json
 from fake_llm._dialect import message, named_results, parsed_arguments
+from fake_llm._errors import clipped
 from fake_llm._model import Headers, Message, Request, Response, SentToolCall, ToolResult, Usage, masked_url
+from fake_llm._public import public
 
 if TYPE_CHECKING:
     from fake_llm._dialect import Asked, Choice
@@ -216,8 +218,8 @@ class Call:
     def __repr__(self) -> str:
         what = f"{self.provider} {self.operation}" + (f" {self.model}" if self.model else "")
         answered = f"{self._response.status}" if self._response is not None else "no response"
-        said = self.last_user_text
-        return f"<fake_llm.Call {self.index}: {what}{' stream' if self.stream else ''}{f' {_short(said)!r}' if said else ''}, {answered}>"
+        said = clipped(" ".join(self.last_user_text.split()), 60)
+        return f"<fake_llm.Call {self.index}: {what}{' stream' if self.stream else ''}{f' {said!r}' if said else ''}, {answered}>"
 
 
 _DIGITS = 10
@@ -230,11 +232,6 @@ def retry_count(request: Request) -> int | None:
 
 
 _UNREAD: Any = object()
-
-
-def _short(text: str, limit: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def fits(pattern: str | re.Pattern[str] | None, value: str) -> bool:
@@ -342,3 +339,6 @@ class Calls(Sequence[Call]):
 
 def _counted(count: int) -> str:
     return {0: "no calls", 1: "1 call"}.get(count, f"{count} calls")
+
+
+public(Call, Calls)

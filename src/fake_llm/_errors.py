@@ -19,6 +19,8 @@ that a transport raises; a `BaseException` comes out of all of them unchanged.
 
 from __future__ import annotations
 
+from fake_llm._public import public
+
 __all__ = [
     "FakeLLMFailure",
     "FunctionTurnError",
@@ -81,3 +83,14 @@ def sentence(came: str, there: str = "", write: str = "") -> str:
 def clipped(text: str, limit: int) -> str:
     """A text that a message quotes, at most `limit` characters of it."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+public(
+    FakeLLMFailure,
+    ScriptError,
+    ScriptMismatchError,
+    UninterceptedCallError,
+    UnknownEndpointError,
+    UnscriptedCallError,
+    UnusedReplyError,
+)

@@ -31,6 +31,7 @@ from fake_llm._errors import (
 )
 from fake_llm._model import Fault, Request, Response, Usage, masked_url
 from fake_llm._options import BlockOptions, Options, Pace
+from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
 from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
 from fake_llm._services._base import Store
@@ -852,3 +853,6 @@ def _named(call: Call) -> str:
 
 def _thread() -> str:
     return f"thread {threading.current_thread().name}"
+
+
+public(FakeLLM)

@@ -20,6 +20,7 @@ from fake_llm._errors import FunctionTurnError, ScriptError, UninterceptedCallEr
 from fake_llm._fake import NO_CALL, FakeLLM, here
 from fake_llm._model import Handler
 from fake_llm._options import BlockOptions
+from fake_llm._public import public
 from fake_llm._stacks import STACKS
 
 __all__ = ["Intercept", "intercept"]
@@ -461,3 +462,6 @@ def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callab
             raise
 
     return method
+
+
+public(intercept)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from fake_llm._public import public
+
 __all__ = [
     "AUTO",
     "NO_TIMEOUTS",
@@ -402,3 +404,6 @@ class View:
     schema: Mapping[str, Any] | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     whole: bool = True
+
+
+public(Event, Message, ToolResult, Usage)

@@ -19,6 +19,7 @@ import orjson
 from fake_llm import _json
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Event, Usage
+from fake_llm._public import public
 
 __all__ = [
     "ERROR_NAMES",
@@ -972,3 +973,6 @@ def check_usage(value: Any, where: str) -> None:
 def _class_path(value: Any) -> str:
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+public(Disconnect, EndOfStream, Error, Framing, Garbage, Image, Json, Raw, Refusal, Reply, Stall, Thinking, ToolCall)
