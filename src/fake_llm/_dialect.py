@@ -80,7 +80,6 @@ _ALNUM: Final = bytes(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[byte % 62] for byte in range(256)
 )
 _LOWER: Final = bytes(b"abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36] for byte in range(256))
-_DIGITS: Final = bytes(b"0123456789"[byte % 10] for byte in range(256))
 
 
 class Ids:
@@ -108,10 +107,6 @@ class Ids:
     def lower(self, count: int) -> str:
         """Small letters and digits."""
         return self.take(count).translate(_LOWER).decode()
-
-    def digits(self, count: int) -> str:
-        """Decimal digits."""
-        return self.take(count).translate(_DIGITS).decode()
 
     def hex(self, count: int) -> str:
         """Small hexadecimal digits."""

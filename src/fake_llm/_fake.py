@@ -70,9 +70,7 @@ def _task() -> Any:
 class _Failed:
     """The last answer of a call when it was an error or a fault: what a retry may get again."""
 
-    turn: Turn
-    pace: Pace
-    more: Callable[[], bool]
+    taken: Taken
     attempt: int
 
 
@@ -380,7 +378,7 @@ class FakeLLM:
         assert taken is not None
         turn = taken.turn
         assert not isinstance(turn, Function)
-        call.reply = turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
+        call.reply = _as_written(turn)
         rendered = render(turn, exchange, endpoint, taken.pace, self._options)
         self._remember(exchange, call, taken, rendered)
         call._choices = exchange.choices
@@ -403,9 +401,7 @@ class FakeLLM:
             if taken is not None:
                 turn = taken.turn
                 assert not isinstance(turn, Function)
-                call.reply = (
-                    turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
-                )
+                call.reply = _as_written(turn)
                 if not isinstance(turn, Reply):
                     rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                     self._remember(exchange, call, taken, rendered)
@@ -450,16 +446,14 @@ class FakeLLM:
         retried = failed is not None and retry_count(exchange.request) != 0
         if failed is not None and retried and retry_count(exchange.request) is None:
             call._attempt = failed.attempt + 1
-        if failed is not None and retried and not failed.more():
-            taken: Taken | None = Taken(failed.turn, failed.pace, failed.more)
-        else:
-            taken = yield from choice
-        return taken
+        if failed is not None and retried and not failed.taken.more():
+            return failed.taken
+        return (yield from choice)
 
     def _remember(self, exchange: Exchange, call: Call, taken: Taken | None, rendered: Rendered) -> None:
         """Keep what failed for the retry of an SDK; forget it once the call has succeeded."""
         if taken is not None and _may_be_retried(rendered.answer):
-            self._failed[_origin(exchange)] = _Failed(taken.turn, taken.pace, taken.more, call.attempt)
+            self._failed[_origin(exchange)] = _Failed(taken, call.attempt)
         elif self._failed:
             self._failed.pop(_origin(exchange), None)
 
@@ -532,7 +526,7 @@ class FakeLLM:
             if taken is not None:
                 turn = taken.turn
                 assert not isinstance(turn, Function)
-                call.reply = turn
+                call.reply = _as_written(turn)
                 if isinstance(turn, (Reply, Verbatim)):
                     raise UnknownEndpointError(
                         sentence(
@@ -706,6 +700,11 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
 
 _RETRIED: Final = frozenset({408, 409, 429})
 _SERVER_ERROR: Final = 500
+
+
+def _as_written(turn: Turn) -> Any:
+    """What a person wrote for this turn: the SDK's object, the exception, the turn itself."""
+    return turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
 
 
 def _may_be_retried(answer: Response | Fault) -> bool:

@@ -39,7 +39,7 @@ class Whole:
 
     def encode(self, document: Any, framing: Framing = PLAIN) -> bytes:
         """The body."""
-        body = self.dumps(document) + self.end
+        body = b"%b%b" % (self.dumps(document), self.end)  # a copy: orjson 3.13 keeps ten times the room it needs
         if framing.ascii:
             body = _escaped(body)
         return BOM + body if framing.bom else body

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from time import sleep
 from typing import Any
 
-from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
 __all__ = ["patches", "transport"]
@@ -223,7 +223,7 @@ class _Library:
             Headers(request.headers.raw),
             body,
             self.module.__name__,
-            _NO_TIMEOUTS if timeout is None else _timeouts(*map(timeout.get, ("connect", "read", "write", "pool"))),
+            NO_TIMEOUTS if timeout is None else _timeouts(*map(timeout.get, ("connect", "read", "write", "pool"))),
         )
 
     def _respond(self, answer: Response | Fault, request: Any, played: Any) -> Any:
@@ -271,9 +271,6 @@ def _library(module: Any) -> _Library:
         stock=(module.HTTPTransport, module.AsyncHTTPTransport),
         any_transport=(sync, asynchronous),
     )
-
-
-_NO_TIMEOUTS = Timeouts()
 
 
 @lru_cache(maxsize=64)
