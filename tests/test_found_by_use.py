@@ -173,6 +173,30 @@ def test_a_model_is_written_as_it_accepts_itself() -> None:
     assert Model.model_validate_json(said) == model
 
 
+@needs("pydantic")
+def test_models_of_every_kind_keep_their_values() -> None:
+    import pydantic
+
+    class Root(pydantic.RootModel[dict[str, int]]):
+        pass
+
+    class Own(pydantic.BaseModel):
+        x: int
+
+        @pydantic.model_serializer
+        def written(self) -> dict[str, int]:
+            return {"written": self.x}
+
+    class Open(pydantic.BaseModel, extra="allow"):
+        inner: Root
+        maybe: int | None = None
+
+    models = [Root({"a": 1}), Own(x=2), Open(inner=Root({"b": 3}), more="m")]
+    with fake_llm.intercept(models):
+        said = [text(ask()) for _ in models]
+    assert said == ['{"a":1}', '{"written":2}', '{"inner":{"b":3},"maybe":null,"more":"m"}']
+
+
 @needs("openai")
 def test_a_part_of_an_sdk_object_is_no_turn() -> None:
     from openai.types.chat import ChatCompletionMessage

@@ -786,8 +786,13 @@ def as_structured(value: Any) -> Structured | None:
 def _accepted(value: Any, dumped: Any) -> Any:
     """A Pydantic model's JSON as the model itself accepts it: by its aliases of validation, without computed fields."""
     fields = getattr(type(value), "model_fields", None)
+    if getattr(type(value), "__pydantic_root_model__", False):
+        return _accepted(value.root, dumped)
     if isinstance(fields, Mapping) and isinstance(dumped, dict):
         extra = getattr(value, "model_extra", None) or {}
+        computed = getattr(type(value), "model_computed_fields", {})
+        if not dumped.keys() <= {*fields, *extra, *computed}:
+            return dumped  # a serializer of the model's own
         named = {
             _alias(name, field): _accepted(getattr(value, name), dumped[name])
             for name, field in fields.items()
