@@ -272,7 +272,7 @@ class Calls(Sequence[Call]):
             return self._items == other._items
         return list(self._items) == other if isinstance(other, list) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it grows, and equals lists
 
     @property
     def first(self) -> Call | None:

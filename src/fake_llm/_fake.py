@@ -274,7 +274,8 @@ class FakeLLM:
                 else:
                     awaitable = exchange.send(result)
         except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
+            answer: Response | Fault = stop.value
+            return answer
 
     async def answer_async(self, request: Request) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
@@ -290,7 +291,8 @@ class FakeLLM:
                 else:
                     awaitable = exchange.send(result)
         except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
+            answer: Response | Fault = stop.value
+            return answer
 
     # --- one exchange ---
 
@@ -803,9 +805,8 @@ def _added(left: Any, right: Any) -> Any:
 
 def _only_ours(group: BaseExceptionGroup[Any]) -> FakeLLMFailure | None:
     leaves = list(_leaves(group))
-    if leaves and all(isinstance(leaf, FakeLLMFailure) for leaf in leaves):
-        return leaves[0]  # type: ignore[return-value]
-    return None
+    ours = [leaf for leaf in leaves if isinstance(leaf, FakeLLMFailure)]
+    return ours[0] if len(ours) == len(leaves) else None
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -192,7 +192,7 @@ class _Finder:
         others = (finder.find_spec(fullname, path, target) for finder in finders)
         spec = next((found for found in others if found is not None), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._installed)  # type: ignore[assignment]
+            spec.loader = _Loader(spec.loader, self._installed)  # type: ignore[assignment]  # importlib.abc is slow to load
         return spec
 
 

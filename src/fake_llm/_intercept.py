@@ -278,7 +278,7 @@ def _hide(wrapper: Callable[..., Any], function: Callable[..., Any], name: str |
     """Take the parameter out of the signature, so that nobody takes it for a fixture."""
     if name is not None:
         signature = inspect.signature(function)
-        wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]  # inspect reads it
             parameters=[parameter for key, parameter in signature.parameters.items() if key != name]
         )
     return wrapper

@@ -79,7 +79,7 @@ class _Value:
 
     def __repr__(self) -> str:
         shown: list[str] = []
-        for item in dataclasses.fields(self):  # type: ignore[arg-type]
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]  # its subclasses are dataclasses
             value = getattr(self, item.name)
             default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default
             if item.name in self._positional:

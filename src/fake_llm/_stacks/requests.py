@@ -201,7 +201,7 @@ def _whole(answer: Response, prepared: Any) -> urllib3.HTTPResponse:
         version=11,
         reason=http.client.responses.get(answer.status),
         preload_content=False,
-        original_response=_Original(headers) if "set-cookie" in headers else None,  # type: ignore[arg-type]
+        original_response=_Original(headers) if "set-cookie" in headers else None,  # type: ignore[arg-type]  # only its headers are read
         request_method=prepared.method,
     )
 
