@@ -18,7 +18,7 @@ from typing import Any, Final, Unpack
 from fake_llm import _json
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
-from fake_llm._endpoints import PROVIDERS, Endpoint, Provider, Route, Routes, paths_of
+from fake_llm._endpoints import Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -26,24 +26,21 @@ from fake_llm._errors import (
     UnknownEndpointError,
     UnscriptedCallError,
     UnusedReplyError,
-    clipped,
     sentence,
 )
-from fake_llm._model import Fault, Request, Response, Usage, masked_url
+from fake_llm._explain import counted, own_fault, shown, unknown_endpoint, unknown_reply, unscripted, unused
+from fake_llm._model import Fault, Request, Response, Usage
 from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
+from fake_llm._routes import Route, Routes
 from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
-from fake_llm._turns import Error, Framing, Reply, ToolCall
+from fake_llm._turns import Error, Framing, Reply
 
-__all__ = ["NO_CALL", "FakeLLM", "here"]
+__all__ = ["FakeLLM", "here"]
 
-NO_CALL: Final = (
-    "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? "
-    "Or does a fixture return instead of yield?"
-)
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 
 
@@ -252,7 +249,7 @@ class FakeLLM:
         return transcript(self)
 
     def __repr__(self) -> str:
-        return f"<fake_llm.FakeLLM: {_counted(self.remaining, 'turn')} left, {_counted(len(self._calls), 'call')}>"
+        return f"<fake_llm.FakeLLM: {counted(self.remaining, 'turn')} left, {counted(len(self._calls), 'call')}>"
 
     # --- what stacks use ---
 
@@ -468,7 +465,7 @@ class FakeLLM:
             decided = yield from _decided(taken, call)
             if decided is not None:
                 return decided
-            misfits.append(f"the function turn {_shown(taken.turn)} returned None, which passes the call on")
+            misfits.append(f"the function turn {shown(taken.turn)} returned None, which passes the call on")
         decided = yield from self._from_rules(call, misfits)
         if decided is not None:
             return decided
@@ -490,32 +487,13 @@ class FakeLLM:
 
     def _exhausted(self, call: Call, misfits: list[str]) -> Taken:
         __tracebackhide__ = True
-        failure = UnscriptedCallError(self._unscripted(call, misfits))
+        failure = UnscriptedCallError(unscripted(self._script, call, misfits))
         if self._options.on_exhausted == "raise":
             raise failure
         if self._options.on_exhausted == "stop":
             return Taken(STOPPED, Pace(), lambda: False)
         self._failures.append(failure)
         return Taken(Error("bad_request", str(failure)), Pace(), lambda: False)
-
-    def _unscripted(self, call: Call, misfits: list[str]) -> str:
-        written = self._script.written
-        said = f" The last user text was {call.last_user_text[:120]!r}." if call.last_user_text else ""
-        came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
-        there = (
-            "The script had no turns."
-            if not written
-            else f"The script had {len(written)} turn{'s' if len(written) > 1 else ''}, all used: "
-            + ("…, " if len(written) > 5 else "")
-            + ", ".join(map(_shown, written[-5:]))
-            + "."
-        )
-        if misfits:
-            there += "\nWhat didn't answer it: " + "; ".join(misfits[:5]) + "."
-        write = (
-            'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
-        )
-        return sentence(came, there, write)
 
     # --- strictness ---
 
@@ -530,37 +508,14 @@ class FakeLLM:
                 assert not isinstance(turn, Function)
                 call.reply = _as_written(turn)
                 if isinstance(turn, (Reply, Verbatim)):
-                    raise UnknownEndpointError(
-                        sentence(
-                            f"A rule answers {request.method} {request.path} with {turn!r}.",
-                            "The path is unknown, so nobody can say how an answer looks there.",
-                            "Write Raw(…), Error(…) or an exception.",
-                        )
-                    )
+                    raise UnknownEndpointError(unknown_reply(request, turn))
                 rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                 self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
                 return rendered.answer
-            raise UnknownEndpointError(self._unknown_text(request, provider))
+            raise UnknownEndpointError(unknown_endpoint(request, provider))
         except FakeLLMFailure as failure:
             return self._failure(failure, exchange, endpoint, call)
-
-    @staticmethod
-    def _unknown_text(request: Request, provider: Provider) -> str:
-        came = f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name})"
-        paths = paths_of(provider)
-        if paths:
-            there = "The paths that are answered there: " + ", ".join(paths) + "."
-            return sentence(
-                f"{came}, an unknown path.", there, 'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
-            )
-        able = ", ".join(provider.name for provider in PROVIDERS if provider.endpoints)
-        return sentence(
-            f"{came} that isn't answered yet.",
-            f"Answered are {able}.",
-            f'Write hosts={{"{request.host}": "openai"}} if it speaks OpenAI\'s language there, or '
-            'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.',
-        )
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
@@ -597,35 +552,8 @@ class FakeLLM:
         if first_failure is not None:
             return None if first_failure is leaving else first_failure
         if strict and leaving is None and self.remaining:
-            return UnusedReplyError(self._unused_text())
+            return UnusedReplyError(unused(self._script, self._calls))
         return None
-
-    def _unused_text(self) -> str:
-        unused = list(self._script.unused())
-        chats = len(self._calls.chat)
-        came = (
-            f"The block ended and {len(unused)} turn{'s were' if len(unused) > 1 else ' was'} not asked for: "
-            + "; ".join(f"{where} {_shown(turn)}" for where, turn in unused[:5])
-            + ("; …" if len(unused) > 5 else "")
-            + "."
-        )
-        refused = [call for call in self._calls.chat if call._refused]
-        there = (
-            f"{chats} call{'s' if chats != 1 else ''} came"
-            + (
-                f", {len(refused)} of them malformed: {refused[0].reply!r} answered call {refused[0].index}."
-                if refused
-                else "."
-            )
-            if chats
-            else NO_CALL
-        )
-        write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
-        written = self._script.written
-        at = len(written) - len(self._script.queue)
-        if 0 < at < len(written) and _single_call(written[at - 1]) and _single_call(written[at]):
-            write = f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{_shown(written[at - 1])}, {_shown(written[at])}]."
-        return sentence(came, there, write)
 
 
 class When:
@@ -720,13 +648,7 @@ def _may_be_retried(answer: Response | Fault) -> bool:
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:
     """A fault of this library, as loud as any other failure."""
-    failure = FakeLLMFailure(
-        sentence(
-            f"Call {call.index} ({_named(call)}) couldn't be answered: {type(error).__name__}: {error}.",
-            "This is a fault of fake_llm, not of the test.",
-            "Report it with the turn and the request; until it is mended, Raw({…}) answers verbatim.",
-        )
-    )
+    failure = FakeLLMFailure(own_fault(call, error))
     failure.__cause__ = error
     return failure
 
@@ -822,37 +744,6 @@ def _stops(error: BaseException) -> bool:
     outcomes = sys.modules.get("_pytest.outcomes")
     ends = () if outcomes is None else (outcomes.OutcomeException, outcomes.Exit)
     return isinstance(error, (KeyboardInterrupt, SystemExit, *ends))
-
-
-def _single_call(turn: Turn) -> bool:
-    return isinstance(turn, Reply) and len(turn.parts) == 1 and isinstance(turn.parts[0], ToolCall)
-
-
-def _shown(turn: Turn) -> str:
-    if isinstance(turn, Function):
-        return getattr(turn.function, "__qualname__", repr(turn.function))
-    if isinstance(turn, Broken):
-        return repr(turn.error)
-    if isinstance(turn, Verbatim):
-        return turn.path
-    text = (
-        repr(turn.parts[0])
-        if isinstance(turn, Reply) and len(turn.parts) == 1 and turn == Reply(*turn.parts)
-        else repr(turn)
-    )
-    return clipped(text, 120)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _named(call: Call) -> str:
-    return " ".join(word for word in (call.provider, call.operation, call.model) if word)
-
-
-def _thread() -> str:
-    return f"thread {threading.current_thread().name}"
 
 
 public(FakeLLM)

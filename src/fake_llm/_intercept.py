@@ -17,7 +17,8 @@ from typing import Any, Final, TypeVar, Unpack, get_args, overload
 
 from fake_llm import _environment, _install
 from fake_llm._errors import FunctionTurnError, ScriptError, UninterceptedCallError, sentence
-from fake_llm._fake import NO_CALL, FakeLLM, here
+from fake_llm._explain import NO_CALL
+from fake_llm._fake import FakeLLM, here
 from fake_llm._model import Handler
 from fake_llm._options import BlockOptions
 from fake_llm._public import public
