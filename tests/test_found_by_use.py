@@ -27,6 +27,7 @@ from fake_llm import (
     UnscriptedCallError,
     Usage,
 )
+from fake_llm._endpoints import PROVIDERS
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 HI = [{"role": "user", "content": "Hi"}]
@@ -115,9 +116,10 @@ def test_what_is_no_host_is_refused(place: str) -> None:
 def test_a_host_that_is_known_but_not_answered_says_what_to_write() -> None:
     with pytest.raises(UnknownEndpointError) as caught, fake_llm.intercept():
         ask("https://api.mistral.ai/v1/chat/completions")
+    answered = ", ".join(provider.name for provider in PROVIDERS if provider.endpoints)
     assert str(caught.value) == (
         "POST https://api.mistral.ai/v1/chat/completions came in thread MainThread: a known LLM host (mistral) that isn't answered yet.\n"
-        "Answered are openai, anthropic, gemini, groq.\n"
+        f"Answered are {answered}.\n"
         'Write hosts={"api.mistral.ai": "openai"} if it speaks OpenAI\'s language there, or '
         'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.'
     )

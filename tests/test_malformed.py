@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -281,29 +282,30 @@ def _endpoints() -> list[tuple[str, str]]:
     """A method and a URL for every row of the table."""
     from fake_llm._endpoints import PROVIDERS
 
-    found: list[tuple[str, str]] = []
-    for provider in PROVIDERS:
-        host = provider.hosts[0].replace("*", "x")
-        prefix = provider.prefix.replace(r"\d+(?:alpha|beta)?\d*", "1beta")
-        for row in provider.endpoints:
-            path = row.path.replace("(?:models|tunedModels)", "models")
-            for wild in ("[^/]+", "[^/:]+", ".+"):
-                path = path.replace(wild, "m")
-            if "(?:" in path:
-                start, _, rest = path.partition("(?:")
-                inner, _, end = rest.partition(")")
-                paths = [start + word + end for word in inner.split("|")]
-            else:
-                paths = [path]
-            found += [(row.method, f"https://{host}{prefix}{each}") for each in paths]
-    return found
+    return [
+        (row.method, f"https://{provider.hosts[0].replace('*', 'x')}{path}")
+        for provider in PROVIDERS
+        for row in provider.endpoints
+        for path in _paths(provider.prefix_of(row) + row.path)
+    ]
+
+
+def _paths(template: str) -> list[str]:
+    """Every path that a template says, `m` in each of its places."""
+    template = re.sub(r"\{[^}]*\}", "m", template)
+    inner = re.search(r"([\[(])([^\[\]()]*)[\])]", template)
+    if inner is None:
+        return [template]
+    words = inner[2].split("|") + ([""] if inner[1] == "[" else [])
+    return [path for word in words for path in _paths(template[: inner.start()] + word + template[inner.end() :])]
 
 
 ENDPOINTS = _endpoints()
 
 
 def test_the_table_is_asked_whole() -> None:
-    from fake_llm._endpoints import PROVIDERS, Routes
+    from fake_llm._endpoints import PROVIDERS
+    from fake_llm._routes import Routes
 
     routes = [Routes().find(method, url) for method, url in ENDPOINTS]
     assert all(route is not None and route.endpoint is not None for route in routes), ENDPOINTS

@@ -1,30 +1,27 @@
 """THE table: provider, host, path, operation, dialect, framing.
 
 A row per endpoint. A host that speaks an existing vocabulary is one `Provider`; what it does
-differently is a `Difference`. `Routes.find` answers by method and URL alone, before a body is read.
+differently is a `Difference`. `_routes` finds the row of a request.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, TypeAlias
-from urllib.parse import urlsplit
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
 from fake_llm._differences import GROQ, SAME, Difference
-from fake_llm._errors import ScriptError, sentence
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import models, tokens, traces
 from fake_llm._services._base import Service
 
-__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider", "Route", "Routes", "paths_of"]
+__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider"]
 
 COMPACT: Final = Whole()
 
@@ -35,7 +32,8 @@ class Endpoint:
 
     Attributes:
         operation: `chat` for generation, else what it is: `models`, `count_tokens`, …
-        path: A pattern for the path after the provider's prefix.
+        path: A template for the path after the provider's prefix: `{model}` is one segment without a colon, `{model...}`
+            all that is left, `(a|b)` one of these, `[a]` may be there.
         dialect: The vocabulary; of a service, the one whose errors it sends.
         method: The HTTP method.
         whole: The layout of a JSON body.
@@ -44,6 +42,7 @@ class Endpoint:
         service: Answers what isn't generation.
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
         difference: What this host does differently.
+        prefix: What stands before the path in place of the provider's prefix.
     """
 
     operation: str
@@ -55,6 +54,7 @@ class Endpoint:
     service: Service | None = None
     side: bool = False
     difference: Difference = SAME
+    prefix: str | None = None
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -68,7 +68,7 @@ class Provider:
     Attributes:
         name: What `call.provider` says.
         hosts: Host names; `*` stands for one or more characters.
-        prefix: A pattern for what stands before the rows' paths; a base URL of one's own may lack it.
+        prefix: A template for what stands before the rows' paths; a base URL of one's own may lack it.
         endpoints: The rows.
         base_urls: Environment variables that name another base URL.
         credentials: SDK module, the environment variable it wants, a dummy, and other variables that do as well.
@@ -94,11 +94,31 @@ class Provider:
         if base is not None:
             path = path.removeprefix(base)
         for endpoint in self.endpoints:
-            if endpoint.method == method and re.fullmatch(
-                (f"(?:{self.prefix})?" if base is not None else self.prefix) + endpoint.path, path
-            ):
+            prefix = self.prefix_of(endpoint)
+            template = (f"[{prefix}]" if base is not None else prefix) + endpoint.path
+            if endpoint.method == method and _pattern(template).fullmatch(path):
                 return endpoint
         return None
+
+    def prefix_of(self, endpoint: Endpoint) -> str:
+        """The template for what stands before a row's path."""
+        return self.prefix if endpoint.prefix is None else endpoint.prefix
+
+
+_TOKEN: Final = re.compile(r"\{\w+(?:\.\.\.)?\}|[\[\]()|]|[^\[\](){}|]+")
+_SIGNS: Final = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|"}
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """A template of a path as a pattern."""
+    return re.compile("".join(map(_piece, _TOKEN.findall(template))))
+
+
+def _piece(token: str) -> str:
+    if token.startswith("{"):
+        return ".+" if token.endswith("...}") else "[^/:]+"
+    return _SIGNS.get(token) or re.escape(token)
 
 
 OPENAI_PRETTY: Final = Whole(_json.pretty, b"\n")
@@ -109,6 +129,7 @@ ANTHROPIC_SSE: Final = Sse(named=True, done=None, dumps=anthropic_messages.dumps
 GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF-8")
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
+COMPATIBLE_SSE: Final = Sse()
 GROQ_WHOLE: Final = Whole(_json.compact, b"\n")
 GROQ_SSE: Final = Sse(content_type="text/event-stream")
 
@@ -118,26 +139,85 @@ def gemini_wire(request: Request) -> Wire:
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
 
 
-def _openai_models(dialect: Dialect) -> tuple[Endpoint, ...]:
+def _chat(*, whole: Whole = COMPACT, wire: Wire = OPENAI_CHAT_SSE, difference: Difference = SAME) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/chat/completions",
+        dialect=openai_chat.DIALECT,
+        whole=whole,
+        wire=wire,
+        difference=difference,
+    )
+
+
+def _responses(*, difference: Difference = SAME) -> tuple[Endpoint, ...]:
+    dialect, whole = openai_responses.DIALECT, OPENAI_PRETTY_BARE
     return (
         Endpoint(
-            operation="models",
-            method="GET",
-            path="/models",
+            operation="chat",
+            path="/responses",
             dialect=dialect,
-            service=models.openai_list,
-            side=True,
-            whole=OPENAI_PRETTY,
+            whole=whole,
+            wire=OPENAI_RESPONSES_SSE,
+            difference=difference,
         ),
         Endpoint(
-            operation="models",
-            method="GET",
-            path="/models/.+",
+            operation="count_tokens",
+            path="/responses/input_tokens",
             dialect=dialect,
-            service=models.openai_one,
-            side=True,
-            whole=OPENAI_PRETTY,
+            whole=whole,
+            service=tokens.openai,
         ),
+    )
+
+
+def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
+    dialect = anthropic_messages.DIALECT
+    return (
+        Endpoint(operation="chat", path="/messages", dialect=dialect, wire=ANTHROPIC_SSE, prefix=prefix),
+        Endpoint(
+            operation="count_tokens",
+            path="/messages/count_tokens",
+            dialect=dialect,
+            service=tokens.anthropic,
+            prefix=prefix,
+        ),
+    )
+
+
+def _models(
+    dialect: Dialect, every: Service, one: Service, *, whole: Whole = COMPACT, name: str = "/models/{model...}"
+) -> tuple[Endpoint, ...]:
+    row = Endpoint(
+        operation="models", method="GET", path="/models", dialect=dialect, service=every, side=True, whole=whole
+    )
+    return row, replace(row, path=name, service=one)
+
+
+OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
+COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
+
+
+def _compatible(
+    name: str,
+    hosts: str,
+    prefix: str = "/v1",
+    *,
+    difference: Difference = SAME,
+    whole: Whole = COMPACT,
+    wire: Wire = COMPATIBLE_SSE,
+    more: tuple[Endpoint, ...] = (),
+    base_urls: str = "",
+    credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (),
+) -> Provider:
+    """A host that speaks OpenAI's chat vocabulary."""
+    return Provider(
+        name=name,
+        hosts=tuple(hosts.split()),
+        prefix=prefix,
+        endpoints=(_chat(whole=whole, wire=wire, difference=difference), *COMPACT_MODELS, *more),
+        base_urls=tuple(base_urls.split()),
+        credentials=credentials,
     )
 
 
@@ -149,28 +229,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
         credentials=(("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),),
         endpoints=(
-            Endpoint(
-                operation="chat",
-                path="/chat/completions",
-                dialect=openai_chat.DIALECT,
-                whole=OPENAI_PRETTY,
-                wire=OPENAI_CHAT_SSE,
-            ),
-            Endpoint(
-                operation="chat",
-                path="/responses",
-                dialect=openai_responses.DIALECT,
-                whole=OPENAI_PRETTY_BARE,
-                wire=OPENAI_RESPONSES_SSE,
-            ),
-            Endpoint(
-                operation="count_tokens",
-                path="/responses/input_tokens",
-                dialect=openai_responses.DIALECT,
-                whole=OPENAI_PRETTY_BARE,
-                service=tokens.openai,
-            ),
-            *_openai_models(openai_chat.DIALECT),
+            _chat(whole=OPENAI_PRETTY),
+            *_responses(),
+            *OPENAI_MODELS,
             Endpoint(
                 operation="traces", path="/traces/ingest", dialect=openai_chat.DIALECT, service=traces.taken, side=True
             ),
@@ -183,100 +244,78 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),),
         endpoints=(
-            Endpoint(operation="chat", path="/messages", dialect=anthropic_messages.DIALECT, wire=ANTHROPIC_SSE),
-            Endpoint(
-                operation="count_tokens",
-                path="/messages/count_tokens",
-                dialect=anthropic_messages.DIALECT,
-                service=tokens.anthropic,
-            ),
-            Endpoint(
-                operation="models",
-                method="GET",
-                path="/models",
-                dialect=anthropic_messages.DIALECT,
-                service=models.anthropic_list,
-                side=True,
-            ),
-            Endpoint(
-                operation="models",
-                method="GET",
-                path="/models/.+",
-                dialect=anthropic_messages.DIALECT,
-                service=models.anthropic_one,
-                side=True,
-            ),
+            *_messages(),
+            *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
         ),
     ),
     Provider(
         name="gemini",
         hosts=("generativelanguage.googleapis.com",),
-        prefix=r"/v\d+(?:alpha|beta)?\d*",
+        prefix="/{version}",
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),),
         endpoints=(
             Endpoint(
                 operation="chat",
-                path="/(?:models|tunedModels)/[^/]+:(?:streamGenerateContent|generateContent)",
+                path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
                 dialect=gemini.DIALECT,
                 whole=GEMINI_PRETTY,
                 wire=gemini_wire,
             ),
             Endpoint(
                 operation="count_tokens",
-                path="/models/[^/]+:countTokens",
+                path="/models/{model}:countTokens",
                 dialect=gemini.DIALECT,
                 whole=GEMINI_PRETTY,
                 service=tokens.gemini,
             ),
-            Endpoint(
-                operation="models",
-                method="GET",
-                path="/models",
-                dialect=gemini.DIALECT,
-                whole=GEMINI_PRETTY,
-                service=models.gemini_list,
-                side=True,
-            ),
-            Endpoint(
-                operation="models",
-                method="GET",
-                path="/models/[^/:]+",
-                dialect=gemini.DIALECT,
-                whole=GEMINI_PRETTY,
-                service=models.gemini_one,
-                side=True,
+            *_models(
+                gemini.DIALECT, models.gemini_list, models.gemini_one, whole=GEMINI_PRETTY, name="/models/{model}"
             ),
         ),
     ),
-    Provider(
-        name="groq",
-        hosts=("api.groq.com",),
-        prefix="/openai/v1",
-        base_urls=("GROQ_BASE_URL",),
+    _compatible(
+        "groq",
+        "api.groq.com",
+        "/openai/v1",
+        difference=GROQ,
+        whole=GROQ_WHOLE,
+        wire=GROQ_SSE,
+        base_urls="GROQ_BASE_URL",
         credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()),),
-        endpoints=(
-            Endpoint(
-                operation="chat",
-                path="/chat/completions",
-                dialect=openai_chat.DIALECT,
-                whole=GROQ_WHOLE,
-                wire=GROQ_SSE,
-                difference=GROQ,
-            ),
-            *_openai_models(openai_chat.DIALECT),
-        ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="azure",
-        hosts=(
-            "*.openai.azure.com",
-            "*.services.ai.azure.com",
-            "*.cognitiveservices.azure.com",
-            "models.inference.ai.azure.com",
-        ),
+        hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+        prefix="/openai[/v1|/deployments/{deployment}]",
+        endpoints=(_chat(), *_responses(), *COMPACT_MODELS),
+        base_urls=("AZURE_OPENAI_ENDPOINT",),
     ),
+    _compatible("together", "api.together.ai api.together.xyz api-inference.together.ai"),
+    _compatible("fireworks", "api.fireworks.ai", "/inference/v1"),
+    _compatible("deepseek", "api.deepseek.com", "[/v1|/beta]", more=_messages("/anthropic[/v1]")),
+    _compatible("openrouter", "openrouter.ai", "/api/v1"),
+    _compatible("xai", "api.x.ai", more=_responses()),
+    _compatible("perplexity", "api.perplexity.ai", "[/v1]"),
+    _compatible("cerebras", "api.cerebras.ai"),
+    _compatible("huggingface", "router.huggingface.co"),
+    _compatible("nvidia", "integrate.api.nvidia.com"),
+    _compatible("sambanova", "api.sambanova.ai"),
+    _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", more=_messages("/anthropic[/v1]")),
+    _compatible("zai", "api.z.ai open.bigmodel.cn", "/api[/coding]/paas/v4"),
+    _compatible(
+        "dashscope",
+        "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
+        "/compatible-mode/v1",
+    ),
+    _compatible("ai21", "api.ai21.com", "/studio/v1"),
+    _compatible("writer", "api.writer.com"),
+    _compatible("github", "models.github.ai", "[/orgs/{org}]/inference"),
+    _compatible("cloudflare", "gateway.ai.cloudflare.com", "/v1/{account}/{gateway}/compat"),
+    _compatible("ollama", "localhost:11434 127.0.0.1:11434"),
+    _compatible("vercel", "ai-gateway.vercel.sh"),
+    _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", ""),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
     Provider(
         name="bedrock",
@@ -289,28 +328,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
-    Provider(name="together", hosts=("api.together.ai", "api.together.xyz", "api-inference.together.ai")),
-    Provider(name="fireworks", hosts=("api.fireworks.ai",)),
-    Provider(name="deepseek", hosts=("api.deepseek.com",)),
-    Provider(name="openrouter", hosts=("openrouter.ai",)),
-    Provider(name="xai", hosts=("api.x.ai",)),
-    Provider(name="perplexity", hosts=("api.perplexity.ai",)),
-    Provider(name="cerebras", hosts=("api.cerebras.ai",)),
-    Provider(name="huggingface", hosts=("router.huggingface.co", "api-inference.huggingface.co")),
-    Provider(name="nvidia", hosts=("integrate.api.nvidia.com",)),
-    Provider(name="sambanova", hosts=("api.sambanova.ai",)),
-    Provider(name="moonshot", hosts=("api.moonshot.ai", "api.moonshot.cn")),
-    Provider(name="zai", hosts=("api.z.ai", "open.bigmodel.cn")),
-    Provider(name="dashscope", hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com")),
-    Provider(name="ai21", hosts=("api.ai21.com",)),
-    Provider(name="writer", hosts=("api.writer.com",)),
-    Provider(name="github", hosts=("models.github.ai",)),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
-    Provider(name="copilot", hosts=("api.githubcopilot.com", "*.githubcopilot.com")),
-    Provider(name="vercel", hosts=("ai-gateway.vercel.sh",)),
-    Provider(name="cloudflare", hosts=("gateway.ai.cloudflare.com",)),
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
@@ -324,123 +344,3 @@ OPERATIONS: Final = tuple(
     )
 )
 """What a rule can answer; housekeeping never touches the script."""
-
-_BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
-_EXACT: Final = {host: provider for provider in PROVIDERS for host in provider.hosts if "*" not in host}
-_WILD: Final = tuple(
-    (re.compile(re.escape(host).replace(r"\*", ".+")), provider)
-    for provider in PROVIDERS
-    for host in provider.hosts
-    if "*" in host
-)
-
-
-def known_provider(host: str) -> Provider | None:
-    """The provider of a host name, port excluded."""
-    found = _EXACT.get(host)
-    if found is None:
-        found = next((provider for pattern, provider in _WILD if pattern.fullmatch(host)), None)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Where a URL leads: a provider, and an endpoint unless the path is unknown."""
-
-    provider: Provider
-    endpoint: Endpoint | None
-
-
-Declared: TypeAlias = "tuple[tuple[str, str, Provider], ...]"
-"""Host with port, base path and provider; the longest base first."""
-
-
-@lru_cache(maxsize=1024)
-def _route(declared: Declared, method: str, url: str) -> Route | None:
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2].lower()
-    name, _, port = place.rpartition(":") if ":" in place and not place.endswith("]") else (place, "", "")
-    place = name.rstrip(".") + (f":{port}" if port not in ("", "80", "443") else "")
-    path = re.sub("/{2,}", "/", parts.path)
-    for netloc, base, provider in declared:
-        if netloc == place and (not base or path == base or path.startswith(base + "/")):
-            return Route(provider, provider.find(method, path, base))
-    known = known_provider((parts.hostname or "").rstrip("."))
-    return None if known is None else Route(known, known.find(method, path))
-
-
-def _split(place: str) -> tuple[str, str]:
-    """Host with port and base path of a declared place, as they stand in the URLs of clients."""
-    try:
-        split = urlsplit(place.strip() if "://" in place else f"//{place.strip()}")
-        host, port = (split.hostname or "").rstrip("."), split.port
-        host = host if host.isascii() else host.encode("idna").decode()
-    except ValueError:  # half a bracket of an IPv6 address, a port that is none, a name that is none
-        host, port, split = "", None, urlsplit("")
-    if not host or "*" in host or " " in host:
-        raise ScriptError(
-            sentence(
-                f"hosts= got {place!r}.",
-                "A host is a name or an address, with a port and a base path if there are.",
-                'Write hosts={"llm.corp.example:8080/base": "openai"}.',
-            )
-        )
-    shown = f"[{host}]" if ":" in host else host
-    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
-
-
-class Routes:
-    """The table with the hosts of one block added.
-
-    Args:
-        hosts: `host[:port][/base]` to the name of the provider that speaks there.
-
-    Raises:
-        ScriptError: An unknown provider, a host that can't be one.
-    """
-
-    def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
-        self._declared: Declared = ()
-        for place, name in (hosts or {}).items():
-            self.declare(place, name)
-
-    def declare(self, place: str, name: str) -> None:
-        """Add a host."""
-        provider = _BY_NAME.get(name)
-        if provider is None or not provider.endpoints:
-            able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)
-            near = difflib.get_close_matches(name, able, 1)
-            raise ScriptError(
-                sentence(
-                    f"hosts= got {place!r}: {name!r}, which is no provider that can be answered.",
-                    "The providers are " + ", ".join(able) + ".",
-                    f"Write {{{place!r}: {(near or ['openai'])[0]!r}}}.",
-                )
-            )
-        netloc, base = _split(place)
-        added = (netloc, base, provider)
-        self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
-
-    def find(self, method: str, url: str) -> Route | None:
-        """The route of a URL, `None` when nobody claims its host."""
-        return _route(self._declared, method, url)
-
-    def known(self, host: str, port: int | None) -> bool:
-        """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""
-        if known_provider(host) is not None:
-            return True
-        places = {f"{host}:{port}"} | ({host} if port in (None, 80, 443) else set())
-        return any(netloc in places and not base for netloc, base, _ in self._declared)
-
-
-def paths_of(provider: Provider) -> list[str]:
-    """The paths that are answered, for people."""
-    return [
-        f"{endpoint.method} {_readable(provider.prefix)}{_readable(endpoint.path)}" for endpoint in provider.endpoints
-    ]
-
-
-def _readable(pattern: str) -> str:
-    pattern = pattern.replace(r"/v\d+(?:alpha|beta)?\d*", "/v1beta").replace("(?:models|tunedModels)", "models")
-    pattern = re.sub(r"\[\^/:?\]\+|\.\+", "{model}", pattern)
-    return re.sub(r"\(\?:([^)]*)\)", r"(\1)", pattern)

@@ -1,0 +1,131 @@
+"""Where a URL leads: the table of `_endpoints`, with the hosts of one block added.
+
+`Routes.find` answers by method and URL alone, before a body is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
+from fake_llm._errors import ScriptError, sentence
+
+__all__ = ["Route", "Routes", "known_provider", "paths_of"]
+
+_BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
+_EXACT: Final = {host: provider for provider in PROVIDERS for host in provider.hosts if "*" not in host}
+_WILD: Final = tuple(
+    (re.compile(re.escape(host).replace(r"\*", ".+")), provider)
+    for provider in PROVIDERS
+    for host in provider.hosts
+    if "*" in host
+)
+
+
+def known_provider(host: str) -> Provider | None:
+    """The provider of a host as it stands in the table: a name, with its port where that isn't the usual one."""
+    found = _EXACT.get(host)
+    if found is None:
+        found = next((provider for pattern, provider in _WILD if pattern.fullmatch(host)), None)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a URL leads: a provider, and an endpoint unless the path is unknown."""
+
+    provider: Provider
+    endpoint: Endpoint | None
+
+
+Declared: TypeAlias = "tuple[tuple[str, str, Provider], ...]"
+"""Host with port, base path and provider; the longest base first."""
+
+
+@lru_cache(maxsize=1024)
+def _route(declared: Declared, method: str, url: str) -> Route | None:
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2].lower()
+    name, _, port = place.rpartition(":") if ":" in place and not place.endswith("]") else (place, "", "")
+    place = name.rstrip(".") + (f":{port}" if port not in ("", "80", "443") else "")
+    path = re.sub("/{2,}", "/", parts.path)
+    for netloc, base, provider in declared:
+        if netloc == place and (not base or path == base or path.startswith(base + "/")):
+            return Route(provider, provider.find(method, path, base))
+    known = known_provider(place) or known_provider(name.rstrip("."))
+    return None if known is None else Route(known, known.find(method, path))
+
+
+def _split(place: str) -> tuple[str, str]:
+    """Host with port and base path of a declared place, as they stand in the URLs of clients."""
+    try:
+        split = urlsplit(place.strip() if "://" in place else f"//{place.strip()}")
+        host, port = (split.hostname or "").rstrip("."), split.port
+        host = host if host.isascii() else host.encode("idna").decode()
+    except ValueError:  # half a bracket of an IPv6 address, a port that is none, a name that is none
+        host, port, split = "", None, urlsplit("")
+    if not host or "*" in host or " " in host:
+        raise ScriptError(
+            sentence(
+                f"hosts= got {place!r}.",
+                "A host is a name or an address, with a port and a base path if there are.",
+                'Write hosts={"llm.corp.example:8080/base": "openai"}.',
+            )
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
+
+
+class Routes:
+    """The table with the hosts of one block added.
+
+    Args:
+        hosts: `host[:port][/base]` to the name of the provider that speaks there.
+
+    Raises:
+        ScriptError: An unknown provider, a host that can't be one.
+    """
+
+    def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
+        self._declared: Declared = ()
+        for place, name in (hosts or {}).items():
+            self.declare(place, name)
+
+    def declare(self, place: str, name: str) -> None:
+        """Add a host."""
+        provider = _BY_NAME.get(name)
+        if provider is None or not provider.endpoints:
+            able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)
+            near = difflib.get_close_matches(name, able, 1)
+            raise ScriptError(
+                sentence(
+                    f"hosts= got {place!r}: {name!r}, which is no provider that can be answered.",
+                    "The providers are " + ", ".join(able) + ".",
+                    f"Write {{{place!r}: {(near or ['openai'])[0]!r}}}.",
+                )
+            )
+        netloc, base = _split(place)
+        added = (netloc, base, provider)
+        self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
+
+    def find(self, method: str, url: str) -> Route | None:
+        """The route of a URL, `None` when nobody claims its host."""
+        return _route(self._declared, method, url)
+
+    def known(self, host: str, port: int | None) -> bool:
+        """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""
+        if known_provider(host) is not None:
+            return True
+        places = {f"{host}:{port}"} | ({host} if port in (None, 80, 443) else set())
+        return any(netloc in places and not base for netloc, base, _ in self._declared)
+
+
+def paths_of(provider: Provider) -> list[str]:
+    """The paths that are answered, for people."""
+    return [f"{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}" for endpoint in provider.endpoints]
