@@ -15,7 +15,8 @@ from typing import Final
 from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
-from fake_llm._differences import GROQ, SAME, Difference
+from fake_llm._differences import SAME, Difference
+from fake_llm._differences.groq import GROQ
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import models, tokens, traces

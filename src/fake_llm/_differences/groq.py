@@ -1,36 +1,14 @@
-"""What single hosts do differently from the dialect that they speak: data on a row of the endpoint table."""
+"""Groq: timings in the usage, `x_groq`, the usage in the finish chunk (recorded 2025-03 to 2026-06)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from fake_llm._dialect import Delta, Exchange
+from fake_llm._differences import Difference
 from fake_llm._model import HeaderItems
 
-__all__ = ["GROQ", "SAME", "Difference"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """What one host does differently; `None` for what it doesn't.
-
-    Attributes:
-        document: Alters a whole answer.
-        events: Alters the content events and the closing events.
-        headers: Headers of a successful answer in place of the dialect's.
-    """
-
-    document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None
-    events: Callable[[Exchange, list[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None
-    headers: Callable[[Exchange], HeaderItems] | None = None
-
-
-SAME: Final = Difference()
-
-
-# --- groq (recorded 2025-03 to 2026-06) ---------------------------------------------------------
+__all__ = ["GROQ"]
 
 _GROQ_HEADERS: Final = (
     ("x-groq-region", "us-west-1"),
