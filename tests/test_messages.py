@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -423,8 +424,27 @@ NEXT = 'Write one more turn, default=… for any number of calls, or on_exhauste
 
 def with_rules(fake: FakeLLM) -> None:
     fake.when(input="weather").reply("sunny")
-    fake.when(system="planner", times=1).reply("a plan")
+    fake.when(system="planner", model=re.compile("claude")).reply("a plan")
+    fake.when(lambda call: False, input="hello", stream=False).reply("no")
+    fake.when(input="hello", times=1).reply("hello")
     ask("hello")
+    fake.calls.clear()
+    ask("hello")
+
+
+def passes_on(call: Any) -> None:
+    return None
+
+
+F, G = ToolCall("f", {"a": 1}, check=False), ToolCall("g", {}, check=False)
+FED_BACK = [
+    {"role": "user", "content": "The weather?"},
+    {
+        "role": "assistant",
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "sunny"},
+]
 
 
 @pytest.mark.parametrize(
@@ -439,21 +459,63 @@ def with_rules(fake: FakeLLM) -> None:
         pytest.param(
             ["one"],
             lambda fake: (ask(), ask("more")),
-            f"Call 1 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'more'.\nThe script had 1 turn, all used: 'one'.\n{NEXT}",
+            f"Call 1 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'more'.\nThe script had 1 turn, all taken:\n  turn 1  call 0  'one'\n{NEXT}",
             id="one turn",
         ),
         pytest.param(
             ["a", {"b": 1}, Raw({}), ToolCall("f", check=False), Error(429), answer],
             lambda fake: [post() for _ in range(7)],
-            f"Call 6 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 6 turns, all used: …, {{'b': 1}}, Raw({{}}), ToolCall('f', {{}}, check=False), Error(429), answer.\n{NEXT}",
+            f"Call 6 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 6 turns, all taken:\n"
+            f"  turn 1  call 0             'a'\n  turn 2  call 1             {{'b': 1}}\n  turn 3  call 2             Raw({{}})\n"
+            f"  turn 4  call 3             ToolCall('f', {{}}, check=False)\n  turn 5  call 4             Error(429)\n  turn 6  call 5, attempt 2  answer\n{NEXT}",
             id="many turns",
         ),
         pytest.param(
             [],
             with_rules,
             "Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'hello'.\nThe script had no turns.\n"
-            f"What didn't answer it: when(input='weather'): input='weather' isn't in 'hello'; when(system='planner', times=1): system='planner' isn't in ''.\n{NEXT}",
+            "What didn't answer it, the nearest first:\n"
+            "  when(input='hello', times=1): its turns are spent\n"
+            "  when(<lambda>, input='hello', stream=False): <lambda>(call) was false\n"
+            "  when(input='weather'): input='weather' isn't in 'hello'\n"
+            "  when(system='planner', model=re.compile('claude')): model=re.compile('claude'), but 'gpt-5' came; system='planner' isn't in ''\n"
+            f"{NEXT}",
             id="rules",
+        ),
+        pytest.param(
+            [passes_on],
+            lambda fake: (fake.when(passes_on, tool="f", turn=1).reply("x"), fake.default(passes_on), ask("hello")),
+            "Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'hello'.\n"
+            "The script had 1 turn, all taken:\n  turn 1  call 0  passes_on\n"
+            "What didn't answer it, the nearest first:\n"
+            "  the turn passes_on: its function returned None, which passes the call on\n"
+            "  the default: its function returned None, which passes the call on\n"
+            "  when(passes_on, tool='f', turn=1): tool='f' is neither called nor named; turn=1, but 0 came\n"
+            f"{NEXT}",
+            id="functions that pass on",
+        ),
+        pytest.param(
+            list("abcdefgh"),
+            lambda fake: [ask() for _ in range(9)],
+            f"Call 8 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 8 turns, all taken:\n"
+            f"  … 3 before\n  turn 4  call 3  'd'\n  turn 5  call 4  'e'\n  turn 6  call 5  'f'\n  turn 7  call 6  'g'\n  turn 8  call 7  'h'\n{NEXT}",
+            id="a long script",
+        ),
+        pytest.param(
+            [F, G],
+            lambda fake: [ask() for _ in range(3)],
+            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 2 turns, all taken:\n"
+            f"  turn 1  call 0  {F!r}\n  turn 2  call 1  {G!r}\n"
+            f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].\n{NEXT}",
+            id="two tool calls in a row",
+        ),
+        pytest.param(
+            ["a", ["Let me look.", F]],
+            lambda fake: (ask(), ask(), post(messages=FED_BACK)),
+            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. It feeds back f → 'sunny'.\nThe script had 2 turns, all taken:\n"
+            f"  turn 1  call 0  'a'\n  turn 2  call 1  Reply('Let me look.', {F!r})\n"
+            f"The last turn calls a tool, so the code asks again with its result. {NEXT}",
+            id="a tool's result",
         ),
     ],
 )
@@ -580,7 +642,7 @@ def test_a_known_host_on_an_unknown_path() -> None:
     assert type(error) is UnknownEndpointError
     assert str(error) == (
         "GET https://api.anthropic.com/v1/wonders?key=*** came in thread MainThread: a known LLM host (anthropic), an unknown path.\n"
-        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model}.\n"
+        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}.\n"
         'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
     )
 
@@ -618,48 +680,47 @@ LEAVE_OUT = (
     "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
 )
 NO_CALL = "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? Or does a fixture return instead of yield?"
-F, G = ToolCall("f", {"a": 1}, check=False), ToolCall("g", {}, check=False)
 
 
 @pytest.mark.parametrize(
     ("script", "act", "text"),
     [
-        pytest.param(["a"], lambda fake: None, f"The block ended and 1 turn was not asked for: turn 1 'a'.\n{NO_CALL}\n{LEAVE_OUT}", id="no call"),
-        pytest.param(["a", "b"], lambda fake: ask(), f"The block ended and 1 turn was not asked for: turn 2 'b'.\n1 call came.\n{LEAVE_OUT}", id="one left"),
+        pytest.param(["a"], lambda fake: None, f"The block ended and 1 turn was not asked for:\n  turn 1  unused  'a'\n{NO_CALL}\n{LEAVE_OUT}", id="no call"),
+        pytest.param(["a", "b"], lambda fake: ask(), f"The block ended and 1 turn was not asked for:\n  turn 1  call 0  'a'\n  turn 2  unused  'b'\n1 call came.\n{LEAVE_OUT}", id="one left"),
         pytest.param(
             ["a", "b", Error(429), TimeoutError, answer, Raw(b"x"), "c", "d"],
             lambda fake: (ask(), ask()),
-            f"The block ended and 6 turns were not asked for: turn 3 Error(429); turn 4 <class 'TimeoutError'>; turn 5 answer; turn 6 Raw(b'x'); turn 7 'c'; ….\n2 calls came.\n{LEAVE_OUT}",
+            f"The block ended and 6 turns were not asked for:\n  turn 1  call 0  'a'\n  turn 2  call 1  'b'\n  turn 3  unused  Error(429)\n  turn 4  unused  <class 'TimeoutError'>\n  turn 5  unused  answer\n  turn 6  unused  Raw(b'x')\n  turn 7  unused  'c'\n  turn 8  unused  'd'\n2 calls came.\n{LEAVE_OUT}",
             id="many left",
         ),
         pytest.param(
             [F, G],
             lambda fake: ask(),
-            f"The block ended and 1 turn was not asked for: turn 2 {G!r}.\n1 call came.\nTwo tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].",
+            f"The block ended and 1 turn was not asked for:\n  turn 1  call 0  {F!r}\n  turn 2  unused  {G!r}\n1 call came.\nTwo tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].",
             id="two tool calls in a row",
         ),
         pytest.param(
             [F, G, "sunny"],
             lambda fake: ask(),
-            f"The block ended and 2 turns were not asked for: turn 2 {G!r}; turn 3 'sunny'.\n1 call came.\nTwo tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].",
+            f"The block ended and 2 turns were not asked for:\n  turn 1  call 0  {F!r}\n  turn 2  unused  {G!r}\n  turn 3  unused  'sunny'\n1 call came.\nTwo tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].",
             id="two tool calls in a row and a text",
         ),
         pytest.param(
             [F, G, "sunny"],
             lambda fake: (ask(), ask()),
-            f"The block ended and 1 turn was not asked for: turn 3 'sunny'.\n2 calls came.\n{LEAVE_OUT}",
+            f"The block ended and 1 turn was not asked for:\n  turn 1  call 0  {F!r}\n  turn 2  call 1  {G!r}\n  turn 3  unused  'sunny'\n2 calls came.\n{LEAVE_OUT}",
             id="two tool calls that were asked for",
         ),
         pytest.param(
             [],
             lambda fake: fake.when(input="x").reply("a", "b"),
-            f"The block ended and 2 turns were not asked for: when(input='x') 'a'; when(input='x') 'b'.\n{NO_CALL}\n{LEAVE_OUT}",
+            f"The block ended and 2 turns were not asked for:\n  when(input='x')  unused  'a'\n  when(input='x')  unused  'b'\n{NO_CALL}\n{LEAVE_OUT}",
             id="turns of a rule",
         ),
         pytest.param(
             [],
             lambda fake: fake.when(input="x", times=2).reply("a"),
-            f"The block ended and 2 turns were not asked for: when(input='x', times=2) 'a'; when(input='x', times=2) 'a'.\n{NO_CALL}\n{LEAVE_OUT}",
+            f"The block ended and 2 turns were not asked for:\n  when(input='x', times=2)  unused  'a'\n  when(input='x', times=2)  unused  'a'\n{NO_CALL}\n{LEAVE_OUT}",
             id="times of a rule",
         ),
     ],

@@ -777,7 +777,7 @@ def test_an_unknown_option_is_told_with_the_nearest_one() -> None:
 def test_on_exhausted_raise(vendor: Vendor, stream: bool) -> None:
     with fake_llm.intercept(["one"]) as fake:
         vendor.post("first", stream=stream)
-        with pytest.raises(UnscriptedCallError, match=r"(?s)Call 1.*second.*all used: 'one'.*Write one more turn"):
+        with pytest.raises(UnscriptedCallError, match=r"(?s)Call 1.*second.*all taken:.*'one'.*Write one more turn"):
             vendor.post("second", stream=stream)
         assert len(fake.failures) == 1
         assert fake.calls[1].reply is None
@@ -903,7 +903,7 @@ def test_a_copy_starts_from_the_script_as_written() -> None:
 def test_check_raises_what_the_end_of_a_block_would() -> None:
     FakeLLM().check()
     FakeLLM(default="x").check()
-    with pytest.raises(UnusedReplyError, match="turn 1 'a'"):
+    with pytest.raises(UnusedReplyError, match="turn 1  unused  'a'"):
         FakeLLM(["a"]).check()
     FakeLLM(["a"], strict=False).check()
     fake = FakeLLM(["a"])

@@ -367,8 +367,8 @@ def test_a_message_says_why_each_rule_did_not_fit() -> None:
         fake.failures.clear()
     message = str(raised.value)
     assert "when(input='Paris'): input='Paris' isn't in 'Hi'" in message
-    assert "when(model=re.compile('claude')): model=re.compile('claude') against 'gpt-5'" in message
-    assert "turn=3 against 0" in message
+    assert "when(model=re.compile('claude')): model=re.compile('claude'), but 'gpt-5' came" in message
+    assert "turn=3, but 0 came" in message
 
 
 # --- other operations ---------------------------------------------------------------------------

@@ -5,7 +5,8 @@
 ...     pass  # your code, on any SDK
 Traceback (most recent call last):
     ...
-fake_llm.UnusedReplyError: The block ended and 1 turn was not asked for: turn 1 'Hello!'.
+fake_llm.UnusedReplyError: The block ended and 1 turn was not asked for:
+  turn 1  unused  'Hello!'
 No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? Or does a fixture return instead of yield?
 Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end.
 """

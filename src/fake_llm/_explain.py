@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from fake_llm._call import Call, Calls
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
 from fake_llm._routes import paths_of
-from fake_llm._script import Broken, Function, Script, Turn, Verbatim
+from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
 from fake_llm._turns import Reply, ToolCall
 
 __all__ = ["NO_CALL", "counted", "own_fault", "shown", "unknown_endpoint", "unknown_reply", "unscripted", "unused"]
@@ -22,38 +22,51 @@ NO_CALL: Final = (
 )
 
 
-def unscripted(script: Script, call: Call, misfits: Sequence[str]) -> str:
+def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit]) -> str:
     """A call came and no turn was left for it."""
-    written = script.written
-    said = f" The last user text was {call.last_user_text[:120]!r}." if call.last_user_text else ""
+    fed = ", ".join(f"{result.name or 'a tool'} → {clipped(result.text, 60)!r}" for result in call.tool_results[:3])
+    said = (
+        f" It feeds back {fed}."
+        if fed
+        else f" The last user text was {clipped(call.last_user_text, 120)!r}."
+        if call.last_user_text
+        else ""
+    )
     came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
+    written = script.written
     there = (
-        "The script had no turns."
-        if not written
-        else f"The script had {counted(len(written), 'turn')}, all used: "
-        + ("…, " if len(written) > 5 else "")
-        + ", ".join(map(shown, written[-5:]))
-        + "."
+        f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(_turns(script, calls), len(written))}"
+        if written
+        else "The script had no turns."
     )
     if misfits:
-        there += "\nWhat didn't answer it: " + "; ".join(misfits[:5]) + "."
+        nearest = sorted(misfits, key=lambda misfit: _distance(misfit, call))
+        there += "\nWhat didn't answer it" + (", the nearest first:" if len(nearest) > 1 else ":")
+        there += "".join(f"\n  {_misfit(misfit, call)}" for misfit in nearest[:_ROWS])
+        if len(nearest) > _ROWS:
+            there += f"\n  … {counted(len(nearest) - _ROWS, 'more rule')}"
     write = 'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
+    if len(written) > 1 and _single_call(written[-1]) and _single_call(written[-2]):
+        write = f"{_one_turn(written[-2], written[-1])}\n{write}"
+    elif fed and written and _calls_a_tool(written[-1]):
+        write = f"The last turn calls a tool, so the code asks again with its result. {write}"
     return sentence(came, there, write)
 
 
 def unused(script: Script, calls: Calls) -> str:
     """The block ended with turns that nobody asked for."""
+    written = script.written
+    taken = len(written) - len(script.queue)
     left = list(script.unused())
-    chats = len(calls.chat)
-    came = (
-        f"The block ended and {counted(len(left), 'turn')} {'were' if len(left) > 1 else 'was'} not asked for: "
-        + "; ".join(f"{where} {shown(turn)}" for where, turn in left[:5])
-        + ("; …" if len(left) > 5 else "")
-        + "."
-    )
-    refused = [call for call in calls.chat if call._refused]
+    came = f"The block ended and {counted(len(left), 'turn')} {'were' if len(left) > 1 else 'was'} not asked for:"
+    if script.queue:
+        came += f"\n{_table(_turns(script, calls), taken)}"
+    if len(left) > len(script.queue):
+        came += f"\n{_table([(where, 'unused', shown(turn)) for where, turn in left[len(script.queue) :]], 0)}"
+    chats = calls.chat
+    refused = [call for call in chats if call._refused]
     there = (
-        f"{counted(chats, 'call')} came"
+        f"{counted(len(chats), 'call')} came"
         + (
             f", {len(refused)} of them malformed: {refused[0].reply!r} answered call {refused[0].index}."
             if refused
@@ -63,14 +76,68 @@ def unused(script: Script, calls: Calls) -> str:
         else NO_CALL
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
-    written = script.written
-    at = len(written) - len(script.queue)
-    if 0 < at < len(written) and _single_call(written[at - 1]) and _single_call(written[at]):
-        write = _ONE_TURN.format(shown(written[at - 1]), shown(written[at]))
+    if 0 < taken < len(written) and _single_call(written[taken - 1]) and _single_call(written[taken]):
+        write = _one_turn(written[taken - 1], written[taken])
     return sentence(came, there, write)
 
 
-_ONE_TURN: Final = "Two tool calls in a row are two rounds; several calls in one turn are a list: [{}, {}]."
+_ROWS: Final = 5
+"""Rows of a table before and after the place that matters."""
+
+_Row: TypeAlias = tuple[str, str, str]
+
+
+def _turns(script: Script, calls: Calls) -> list[_Row]:
+    """Of each turn as written: its number, the call that took it, and what it says."""
+    attempts = {call.index: call.attempt for call in calls if call.attempt > 1}
+
+    def taker(place: int) -> str:
+        if place >= len(script.takers):
+            return "unused"
+        index = script.takers[place]
+        return f"call {index}" + (f", attempt {attempts[index]}" if index in attempts else "")
+
+    return [(f"turn {place + 1}", taker(place), shown(turn)) for place, turn in enumerate(script.written)]
+
+
+def _table(rows: Sequence[_Row], place: int) -> str:
+    """The rows around a place, in columns."""
+    first, last = max(place - _ROWS, 0), place + _ROWS
+    if first == 1:  # a line that says "one is left out" is no shorter
+        first = 0
+    if last == len(rows) - 1:
+        last = len(rows)
+    part = rows[first:last]
+    wide = [max(len(row[column]) for row in part) for column in (0, 1)]
+    lines = [f"  {where:<{wide[0]}}  {taker:<{wide[1]}}  {turn}" for where, taker, turn in part]
+    if first:
+        lines.insert(0, f"  … {first} before")
+    if last < len(rows):
+        lines.append(f"  … {len(rows) - last} more")
+    return "\n".join(lines)
+
+
+def _distance(misfit: Misfit, call: Call) -> tuple[int, int]:
+    """How far it was from answering: the conditions that aren't met, then those that are."""
+    what, reason = misfit
+    if isinstance(what, str):
+        return -1, 0
+    unmet = len(list(what.unmet(call)))
+    if not unmet and what.left > 0 and reason != PASSED_ON:
+        unmet = 1  # a function of its own
+    return unmet, unmet - what.conditions
+
+
+def _misfit(misfit: Misfit, call: Call) -> str:
+    what, reason = misfit
+    if isinstance(what, str):
+        return f"{what}: {reason}"
+    reasons = dict.fromkeys((reason, *what.unmet(call)))
+    return f"{what!r}: {'; '.join(reasons)}"
+
+
+def _one_turn(first: Turn, second: Turn) -> str:
+    return f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{shown(first)}, {shown(second)}]."
 
 
 def unknown_endpoint(request: Request, provider: Provider) -> str:
@@ -128,6 +195,10 @@ def shown(turn: Turn) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 turn`, `2 turns`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _calls_a_tool(turn: Turn) -> bool:
+    return isinstance(turn, Reply) and any(isinstance(part, ToolCall) for part in turn.parts)
 
 
 def _single_call(turn: Turn) -> bool:

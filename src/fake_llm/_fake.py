@@ -34,7 +34,20 @@ from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
 from fake_llm._routes import Route, Routes
-from fake_llm._script import Broken, Function, Pattern, Rule, Script, Taken, Turn, Verbatim, as_script, as_turn
+from fake_llm._script import (
+    PASSED_ON,
+    Broken,
+    Function,
+    Misfit,
+    Pattern,
+    Rule,
+    Script,
+    Taken,
+    Turn,
+    Verbatim,
+    as_script,
+    as_turn,
+)
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
@@ -458,20 +471,20 @@ class FakeLLM:
 
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
         __tracebackhide__ = True
-        misfits: list[str] = []
+        misfits: list[Misfit] = []
         with self._script.lock:
             taken = self._script.from_queue(call)
         if taken is not None:
             decided = yield from _decided(taken, call)
             if decided is not None:
                 return decided
-            misfits.append(f"the function turn {shown(taken.turn)} returned None, which passes the call on")
+            misfits.append((f"the turn {shown(taken.turn)}", PASSED_ON))
         decided = yield from self._from_rules(call, misfits)
         if decided is not None:
             return decided
         return self._exhausted(call, misfits)
 
-    def _from_rules(self, call: Call, misfits: list[str]) -> Generator[Awaitable[Any], Any, Taken | None]:
+    def _from_rules(self, call: Call, misfits: list[Misfit]) -> Generator[Awaitable[Any], Any, Taken | None]:
         if not self._script.rules and self._script.default is None:
             return None
         try:
@@ -485,9 +498,9 @@ class FakeLLM:
             raise FunctionTurnError(error) from error
         return None
 
-    def _exhausted(self, call: Call, misfits: list[str]) -> Taken:
+    def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
         __tracebackhide__ = True
-        failure = UnscriptedCallError(unscripted(self._script, call, misfits))
+        failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits))
         if self._options.on_exhausted == "raise":
             raise failure
         if self._options.on_exhausted == "stop":

@@ -32,7 +32,20 @@ from fake_llm._turns import (
     misplaced,
 )
 
-__all__ = ["Broken", "Function", "Pattern", "Rule", "Script", "Taken", "Turn", "Verbatim", "as_script", "as_turn"]
+__all__ = [
+    "PASSED_ON",
+    "Broken",
+    "Function",
+    "Misfit",
+    "Pattern",
+    "Rule",
+    "Script",
+    "Taken",
+    "Turn",
+    "Verbatim",
+    "as_script",
+    "as_turn",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +334,12 @@ class Rule:
         """Finite turns that nobody asked for."""
         return 0 if self.left == float("inf") else int(self.left)
 
+    @property
+    def conditions(self) -> int:
+        """How many things it asks for."""
+        asked = (getattr(self, name) for name in _CONDITIONS)
+        return len(self.predicates) + sum(1 for value in asked if value is not None)
+
     def next(self) -> Turn:
         """Its next turn, which is used by this."""
         turn = self.turns[min(self.used, len(self.turns) - 1)]
@@ -349,15 +368,25 @@ class Rule:
         """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
         if self.left <= 0:
             return "its turns are spent" if self.turns else "it has no turns: write .reply(…)"
+        unmet = next(self.unmet(call), None)
+        if unmet is not None:
+            return unmet
+        for predicate in self.predicates:
+            if not predicate(call):
+                return f"{getattr(predicate, '__name__', 'the predicate')}(call) was false"
+        return None
+
+    def unmet(self, call: Call) -> Iterator[str]:
+        """What it wants and what came instead, for each condition but its own functions, which are called once for a call."""
         for name, wanted, value in (
             ("operation", self.operation, call.operation),
             ("provider", self.provider, call.provider),
             ("model", self.model, call.model),
         ):
             if not fits(wanted, value):
-                return f"{name}={_shown(wanted)} against {value!r}"
+                yield f"{name}={_shown(wanted)}, but {value!r} came"
         if self.stream is not None and self.stream is not call.stream:
-            return f"stream={self.stream} against {call.stream}"
+            yield f"stream={self.stream}, but {call.stream} came"
         for name, wanted, text in (
             ("input", self.input, _input),
             ("last", self.last, _last),
@@ -365,21 +394,17 @@ class Rule:
             ("tool_result", self.tool_result, _results),
         ):
             if wanted is not None and not _found(wanted, text(call)):
-                return f"{name}={_shown(wanted)} isn't in {clipped(text(call), 80)!r}"
+                yield f"{name}={_shown(wanted)} isn't in {clipped(text(call), 80)!r}"
         if self.tool is not None and not _speaks_of(self.tool, call):
-            return f"tool={self.tool!r} is neither called nor named"
+            yield f"tool={self.tool!r} is neither called nor named"
         if self.turn is not None:
             count = sum(1 for message in call.messages if message.role == "assistant")
             if count != self.turn:
-                return f"turn={self.turn} against {count}"
-        for predicate in self.predicates:
-            if not predicate(call):
-                return f"{getattr(predicate, '__name__', 'the predicate')}(call) was false"
-        return None
+                yield f"turn={self.turn}, but {count} came"
 
     def __repr__(self) -> str:
         shown = [getattr(predicate, "__name__", repr(predicate)) for predicate in self.predicates]
-        for name in ("input", "last", "system", "tool", "tool_result", "model", "provider", "stream", "turn", "times"):
+        for name in (*_CONDITIONS, "times"):
             value = getattr(self, name)
             if value is not None:
                 shown.append(f"{name}={_shown(value)}")
@@ -388,6 +413,7 @@ class Rule:
         return f"when({', '.join(shown)})"
 
 
+_CONDITIONS: Final = ("input", "last", "system", "tool", "tool_result", "model", "provider", "stream", "turn")
 _PATTERNS: Final = ("input", "last", "system", "tool_result", "model", "provider", "operation")
 
 
@@ -501,6 +527,8 @@ class Script:
         self.written = turns
         """The turns as written, pushed ones included: what a copy starts from."""
         self.queue: deque[Turn] = deque(turns)
+        self.takers: list[int] = []
+        """The index of the call that took each turn which has left the queue."""
         self.rules: list[Rule] = []
         self.default = default
 
@@ -521,6 +549,7 @@ class Script:
         with self.lock:
             self.written = ()
             self.queue.clear()
+            self.takers.clear()
             self.rules.clear()
             self.default = None
 
@@ -542,21 +571,27 @@ class Script:
         """The next turn of the queue, for a call that may take one."""
         if call.operation != "chat" or not self.queue:
             return None
+        self.takers.append(call.index)
         return Taken(self.queue.popleft(), _NO_PACE, lambda: bool(self.queue))
 
-    def from_rules(self, call: Call, misfits: list[str]) -> Iterator[Taken]:
+    def from_rules(self, call: Call, misfits: list[Misfit]) -> Iterator[Taken]:
         """A turn of each rule that fits, in order, then the default; why others don't goes into `misfits`."""
         for rule in tuple(self.rules):
             with self.lock:
                 reason = rule.misfit(call)
                 turn = rule.next() if reason is None else None
-            misfits.append(f"{rule!r}: {reason or 'it passed the call on'}")
             if turn is not None:
                 yield Taken(turn, rule.pace, partial(_any_left, rule))
+            misfits.append((rule, reason or PASSED_ON))
         if self.default is not None and call.operation == "chat":
             yield Taken(self.default, _NO_PACE, lambda: True)
+            misfits.append(("the default", PASSED_ON))
 
 
+Misfit: TypeAlias = "tuple[Rule | str, str]"
+"""What didn't answer a call, and why."""
+
+PASSED_ON: Final = "its function returned None, which passes the call on"
 _NO_PACE: Final = Pace()
 
 
