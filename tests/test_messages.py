@@ -512,7 +512,7 @@ FED_BACK = [
         pytest.param(
             ["a", ["Let me look.", F]],
             lambda fake: (ask(), ask(), post(messages=FED_BACK)),
-            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. It feeds back f → 'sunny'.\nThe script had 2 turns, all taken:\n"
+            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'The weather?'. It feeds back f → 'sunny'.\nThe script had 2 turns, all taken:\n"
             f"  turn 1  call 0  'a'\n  turn 2  call 1  Reply('Let me look.', {F!r})\n"
             f"The last turn calls a tool, so the code asks again with its result. {NEXT}",
             id="a tool's result",

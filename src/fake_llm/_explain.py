@@ -25,13 +25,9 @@ NO_CALL: Final = (
 def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit]) -> str:
     """A call came and no turn was left for it."""
     fed = ", ".join(f"{result.name or 'a tool'} → {clipped(result.text, 60)!r}" for result in call.tool_results[:3])
-    said = (
-        f" It feeds back {fed}."
-        if fed
-        else f" The last user text was {clipped(call.last_user_text, 120)!r}."
-        if call.last_user_text
-        else ""
-    )
+    said = f" The last user text was {clipped(call.last_user_text, 120)!r}." if call.last_user_text else ""
+    if fed:
+        said += f" It feeds back {fed}."
     came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
     written = script.written
     there = (

@@ -116,7 +116,7 @@ def test_what_is_left_of_a_script_is_told(client: Client) -> None:
 
     async def loop() -> None:
         with (
-            pytest.raises(fake_llm.UnusedReplyError, match=r"turn 2 'More\.'"),
+            pytest.raises(fake_llm.UnusedReplyError, match=r"turn 2  unused  'More\.'"),
             fake_llm.intercept(["Sunny.", "More."]),
         ):
             assert await agent(client, "whole") == "Sunny."
