@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["_guard", "pytester"]
 
-ROOT = Path(__file__).parent
+GUARD = Path(__file__).with_name("tests")
 GUARDED = "import runpy, sys, _guard; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 PLUGIN = () if list(entry_points(group="pytest11", name="fake_llm")) else ("-p", "fake_llm.pytest_plugin")
 NAMED = re.compile(r"# ([\w.]+)\n")
@@ -37,7 +37,7 @@ NAMED = re.compile(r"# ([\w.]+)\n")
 
 def run(folder: Path, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a module as a command in the folder of a page, under the guard of the network."""
-    paths = [str(ROOT / "tests"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(GUARD), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "COLUMNS": "80"}
     command = [sys.executable, "-c", GUARDED, module, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
