@@ -31,15 +31,21 @@ class Whole:
         dumps: The style: compact, pretty, …
         end: What follows the last brace.
         content_type: The header.
+        lead: White space before the first brace, sent while the client waits.
     """
 
     dumps: Callable[[Any], bytes] = _json.compact
     end: bytes = b""
     content_type: str = "application/json"
+    lead: bytes = b""
 
     def encode(self, document: Any, framing: Framing = PLAIN) -> bytes:
         """The body."""
-        body = b"%b%b" % (self.dumps(document), self.end)  # a copy: orjson 3.13 keeps ten times the room it needs
+        body = b"%b%b%b" % (
+            self.lead,
+            self.dumps(document),
+            self.end,
+        )  # a copy: orjson 3.13 keeps ten times the room it needs
         if framing.ascii:
             body = _escaped(body)
         return BOM + body if framing.bom else body
@@ -73,6 +79,7 @@ class Sse:
         dumps: The style of the JSON.
         content_type: The header.
         pad: Payload and its bytes to padded bytes, as the vendor hides the length of its tokens.
+        comment: A comment before the first event, sent while the client waits.
     """
 
     named: bool = False
@@ -81,8 +88,17 @@ class Sse:
     dumps: Callable[[Any], bytes] = _json.compact
     content_type: str = "text/event-stream; charset=utf-8"
     pad: Callable[[Any, bytes], bytes] | None = None
+    comment: str | None = None
 
     def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        pieces = self._pieces(events, framing)
+        if self.comment is not None and pieces:
+            pieces[0] = f": {self.comment}{self.newline * 2}".encode() + pieces[0]
+        if framing.bom and pieces:
+            pieces[0] = BOM + pieces[0]
+        return pieces
+
+    def _pieces(self, events: Iterable[Any], framing: Framing) -> list[bytes]:
         if framing is PLAIN and self.newline == "\n":
             return self._fast(events)
         pieces: list[bytes] = []
@@ -96,8 +112,6 @@ class Sse:
             if framing.padding and self.pad is not None:
                 data = self.pad(payload, data)
             pieces.append(self._frame(name, data, index, newline, framing))
-        if framing.bom and pieces:
-            pieces[0] = BOM + pieces[0]
         return pieces
 
     def _fast(self, events: Iterable[Any]) -> list[bytes]:

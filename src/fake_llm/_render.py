@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart
+from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
 from fake_llm._framing import PLAIN, Wire, cut
@@ -116,7 +116,7 @@ _FIRST_ERROR: Final = 400
 
 
 def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
-    _fill(exchange, reply, pace, options)
+    _fill(exchange, reply, endpoint, pace, options)
     framing = pace.framing or PLAIN
     if exchange.stream:
         response = _streamed(reply, exchange, endpoint, pace, framing)
@@ -126,7 +126,7 @@ def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, opt
     return Rendered(rendered.answer, exchange.usage, rendered.waited) if _answered(rendered.answer) else rendered
 
 
-def _fill(exchange: Exchange, reply: Reply, pace: Pace, options: Options) -> None:
+def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, options: Options) -> None:
     """Put into the exchange what the dialect writes from."""
     if _is_plain(reply, exchange):
         exchange.choices = (_ready(reply, reply.parts, pace),)
@@ -134,7 +134,7 @@ def _fill(exchange: Exchange, reply: Reply, pace: Pace, options: Options) -> Non
         view = exchange.view
         strict = options.strict and view.whole
         exchange.choices = tuple(
-            _choice(one, exchange, view, pace, strict=strict and reply.check and one.check)
+            _choice(one, exchange, endpoint, view, pace, strict=strict and reply.check and one.check)
             for one in _answers(reply, exchange, view)
         )
     exchange.model = pace.model or exchange.model
@@ -189,9 +189,10 @@ def _answers(reply: Reply, exchange: Exchange, view: View) -> tuple[Reply, ...]:
     return given if len(given) == count or not exchange.asked.dialect.choices else given * count
 
 
-def _choice(reply: Reply, exchange: Exchange, view: View, pace: Pace, *, strict: bool) -> Choice:
-    dialect = exchange.asked.dialect
+def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pace: Pace, *, strict: bool) -> Choice:
+    dialect, own_id = exchange.asked.dialect, endpoint.difference.tool_id
     parts: list[ReadyPart] = []
+    calls = 0
     for part in reply.parts:
         if isinstance(part, Json):
             ready: Any = _json.text(part.value)
@@ -208,8 +209,10 @@ def _choice(reply: Reply, exchange: Exchange, view: View, pace: Pace, *, strict:
                     "Write the turn without it for this vendor.",
                 )
             )
-        if isinstance(ready, ToolCall) and ready.id is None:
-            ready = ready.with_id(dialect.tool_id(exchange.ids))
+        if isinstance(ready, ToolCall):
+            if ready.id is None:
+                ready = ready.with_id(own_id(exchange.ids, calls) if own_id else dialect.tool_id(exchange.ids))
+            calls += 1
         parts.append(ready)
     choice = _ready(reply, parts, pace)
     if strict:
@@ -433,7 +436,7 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
     then = reply.then
     goes_on = _goes_on(then)
     if isinstance(then, Error):
-        closing = endpoint.dialect.failure_events(exchange, then)
+        closing = _failure_events(then, exchange, endpoint)
     elif not goes_on:
         closing = []
     events = [*content, *closing]
@@ -549,7 +552,7 @@ def _with_headers(response: Response, more: Mapping[str, str] | None) -> Respons
 
 def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Response:
     """The vendor's own error, with the script's body and headers over it."""
-    response = endpoint.dialect.failure(exchange, error)
+    response = (endpoint.difference.failure or endpoint.dialect.failure)(exchange, error)
     if error.body is not None:
         body = error.body
         response = replace(
@@ -561,6 +564,10 @@ def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Respon
             else endpoint.whole.encode(body),
         )
     return _with_headers(response, error.headers)
+
+
+def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> list[WireEvent]:
+    return (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
 
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
@@ -599,7 +606,7 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     if isinstance(turn.then, Error):
         if not exchange.stream or wire is None:
             return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
-        failed = endpoint.dialect.failure_events(exchange, turn.then)
+        failed = _failure_events(turn.then, exchange, endpoint)
     end = turn.then.data if isinstance(turn.then, Garbage) else b""
     if isinstance(turn.body, list):
         pieces, content_type = _raw_events([*turn.body, *failed], wire, endpoint, framing)

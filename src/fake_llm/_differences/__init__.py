@@ -1,6 +1,7 @@
 """What single hosts do differently from the dialect that they speak: data on a row of the endpoint table.
 
-A module here per host, or per family of hosts that differ in the same way.
+A module here per host, or per family of hosts that differ in the same way. `chat` makes the difference of a
+host that speaks OpenAI chat out of flags, `errors` a host's own error bodies.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fake_llm._dialect import Exchange
-from fake_llm._model import HeaderItems
+from fake_llm._dialect import Exchange, Ids, WireEvent
+from fake_llm._model import HeaderItems, Response
+from fake_llm._turns import Error
 
 __all__ = ["SAME", "Difference"]
 
@@ -23,11 +25,17 @@ class Difference:
         document: Alters a whole answer.
         events: Alters the content events and the closing events.
         headers: Headers of a successful answer in place of the dialect's.
+        failure: An error as a whole answer, in place of the dialect's.
+        failure_events: An error after a stream has begun, in place of the dialect's.
+        tool_id: A new id for a tool call in this host's form; gets the number of the call in its answer.
     """
 
     document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None
     events: Callable[[Exchange, list[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None
     headers: Callable[[Exchange], HeaderItems] | None = None
+    failure: Callable[[Exchange, Error], Response] | None = None
+    failure_events: Callable[[Exchange, Error], list[WireEvent]] | None = None
+    tool_id: Callable[[Ids, int], str | None] | None = None
 
 
 SAME: Final = Difference()
