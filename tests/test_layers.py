@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = SOURCE / "fake_llm"
 
 LAYERS = (
-    ("_public",),
+    ("_public", "_witness"),
     ("_errors", "_json"),
     ("_model",),
     ("_turns",),

@@ -28,13 +28,13 @@ _added: Final[dict[str, tuple[str, str | None]]] = {}
 _blocks = 0
 
 
-def enter() -> None:
-    """Open a block: dummies for every SDK that is imported."""
+def enter(*, every: bool = False) -> None:
+    """Open a block: dummies for each SDK that is imported, or for every one."""
     global _blocks  # noqa: PLW0603 - one process has one environment
     with _lock:
         _blocks += 1
         for module in _WANTED:
-            if module in sys.modules:
+            if every or module in sys.modules:
                 _add(module)
 
 

@@ -105,6 +105,7 @@ class FakeLLM:
         self._calls = Calls()
         self._side_calls = Calls()
         self._failures: list[BaseException] = []
+        self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
@@ -224,6 +225,7 @@ class FakeLLM:
             self._calls.clear()
             self._side_calls.clear()
             self._failures.clear()
+            self._told.clear()
             self._seen.clear()
             self._store.answered.clear()
             self._failed.clear()
@@ -259,7 +261,7 @@ class FakeLLM:
         """The calls and their answers as text for people."""
         from fake_llm._transcript import transcript
 
-        return transcript(self)
+        return transcript(self._calls, self._side_calls)
 
     def __repr__(self) -> str:
         return f"<fake_llm.FakeLLM: {counted(self.remaining, 'turn')} left, {counted(len(self._calls), 'call')}>"
@@ -559,14 +561,20 @@ class FakeLLM:
         if leaving is not None and any(map(_stops, _leaves(leaving))):
             return None
         strict = self._options.strict  # a test's own errors are raised in any case
-        first_failure = next(
-            (error for error in self._failures if strict or not isinstance(error, FakeLLMFailure)), None
-        )
+        failures = [error for error in self._failures if strict or not isinstance(error, FakeLLMFailure)]
+        first_failure = next((error for error in failures if not any(error is told for told in self._told)), None)
         if first_failure is not None:
             return None if first_failure is leaving else first_failure
-        if strict and leaving is None and self.remaining:
+        if strict and leaving is None and not self._told and self.remaining:
             return UnusedReplyError(unused(self._script, self._calls))
         return None
+
+    def _tell(self, error: BaseException) -> None:
+        """A test in the block was left by this and has been reported: neither it nor the turns it left are raised again."""
+        shown = list(_shown_with(error))
+        if any(failure is one for failure in self._failures for one in shown):
+            self._told.extend(self._failures)
+        self._told.append(error)
 
 
 class When:
@@ -750,6 +758,21 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         return
     for inner in error.exceptions:
         yield from _leaves(inner)
+
+
+def _shown_with(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions that a traceback of this one shows: itself, what it groups, and what it came from."""
+    seen: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or any(one is other for other in seen):
+            continue
+        seen.append(one)
+        yield one
+        waiting.append(one.__cause__ or (None if one.__suppress_context__ else one.__context__))
+        if isinstance(one, BaseExceptionGroup):
+            waiting.extend(one.exceptions)
 
 
 def _stops(error: BaseException) -> bool:
