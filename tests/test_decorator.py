@@ -17,14 +17,14 @@ import fake_llm
 import fake_llm as aliased
 from _asking import ask, ask_async
 from _capability import has, needs
-from fake_llm import FakeLLM, ScriptError, UnscriptedCallError, UnusedReplyError, _intercept, intercept
+from fake_llm import FakeLLM, ScriptError, UnscriptedCallError, UnusedReplyError, _blocks, intercept
 from fake_llm import FakeLLM as Renamed
 
 
 @pytest.fixture(autouse=True)
 def _leaves_nothing() -> Iterator[None]:
     yield
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
 
 
 # --- functions ----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_a_coroutine_that_is_never_awaited_opens_no_block() -> None:
     async def answer() -> None: ...
 
     coroutine = answer()
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
     coroutine.close()
 
 
@@ -117,9 +117,9 @@ def test_a_generator_function_is_in_its_block_from_the_first_to_the_last_value()
 
     assert inspect.isgeneratorfunction(answers)
     generator = answers()
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
     assert next(generator) == "1"
-    assert len(_intercept._active) == 1
+    assert len(_blocks.opened()) == 1
     assert generator.send("sent") == "2"
     with pytest.raises(StopIteration) as stopped:
         next(generator)
@@ -141,13 +141,13 @@ def test_a_generator_can_be_closed_and_thrown_into() -> None:
     generator = answers()
     next(generator)
     generator.close()
-    assert (closed, _intercept._active) == (["closed"], ())
+    assert (closed, _blocks.opened()) == (["closed"], ())
 
     generator = answers()
     next(generator)
     assert generator.throw(LookupError()) == "handled"
     generator.close()
-    assert (closed, _intercept._active) == (["closed"] * 2, ())
+    assert (closed, _blocks.opened()) == (["closed"] * 2, ())
 
 
 def test_an_async_generator_function_is_in_its_block() -> None:
@@ -169,12 +169,12 @@ def test_an_async_generator_function_is_in_its_block() -> None:
         assert await generator.asend("sent") == "2"
         with pytest.raises(StopAsyncIteration):
             await anext(generator)
-        assert (closed, _intercept._active) == (["closed"], ())
+        assert (closed, _blocks.opened()) == (["closed"], ())
 
         generator = answers()
         await anext(generator)
         await generator.aclose()
-        assert (closed, _intercept._active) == (["closed"] * 2, ())
+        assert (closed, _blocks.opened()) == (["closed"] * 2, ())
 
     asyncio.run(main())
 
@@ -406,7 +406,7 @@ def test_each_test_method_of_a_class_is_a_block() -> None:
             return f"{ask()} {cls.__name__}"
 
         def helper(self) -> int:
-            return len(_intercept._active)
+            return len(_blocks.opened())
 
     case = TestAgent()
     assert case.test_one() == "Hello 1"  # type: ignore[call-arg]
@@ -420,7 +420,7 @@ def test_each_test_method_of_a_class_is_a_block() -> None:
 def test_inherited_tests_of_a_class_are_blocks_and_its_base_stays_as_it_is() -> None:
     class Base:
         def test_it(self) -> int:
-            return len(_intercept._active)
+            return len(_blocks.opened())
 
     @intercept()
     class TestIt(Base): ...

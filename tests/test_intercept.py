@@ -19,7 +19,7 @@ import pytest
 import fake_llm
 from _asking import ANTHROPIC, ASYNC, OPENAI, SYNC, ask, ask_async, body_of, post
 from _capability import has, needs
-from fake_llm import FakeLLM, ScriptError, UnscriptedCallError, UnusedReplyError, _environment, _install, _intercept
+from fake_llm import FakeLLM, ScriptError, UnscriptedCallError, UnusedReplyError, _blocks, _environment, _install
 
 
 def patched() -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _leaves_nothing() -> Any:
     """After every test here all is as it was: patches by identity, the environment, the finders."""
     before = patched(), environment(), list(sys.meta_path)
     yield
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
     assert _install._installed._blocks == 0
     assert _environment._blocks == 0
     after = {name: value for name, value in patched().items() if name in before[0]}
@@ -427,7 +427,7 @@ def test_a_base_url_that_cannot_be_leaves_nothing(monkeypatch: pytest.MonkeyPatc
         fake_llm.intercept().__enter__()
     monkeypatch.delenv("OPENAI_BASE_URL")
     assert _environment._blocks == 0
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
 
 
 # --- processes ----------------------------------------------------------------------------------

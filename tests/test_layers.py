@@ -26,7 +26,9 @@ LAYERS = (
     ("_endpoints",),
     ("_routes",),
     ("_call", "_explain", "_render", "_script", "_transcript"),
-    ("_environment", "_guard", "_install"),
+    ("_environment", "_guard", "_install", "_place"),
+    ("_blocks",),
+    ("_mount",),
     ("_fake",),
     ("_intercept",),
     ("pytest_plugin", "_cli", "_demo"),
@@ -40,6 +42,8 @@ OWN_LIBRARIES = {
     "requests": {"requests", "urllib3"},
     "botocore": {"botocore", "urllib3"},
     "aiohttp": {"aiohttp", "multidict", "yarl"},
+    "respx": {"httpx", "respx"},
+    "responses": {"requests", "responses"},
 }
 """What a stack may import beside `_model` and the contract in `_stacks/__init__.py`; one without a row: the library it is named after."""
 

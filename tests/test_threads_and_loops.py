@@ -17,7 +17,7 @@ import pytest
 import fake_llm
 from _asking import ASYNC, OPENAI, SYNC, ask, ask_async, body_of
 from _capability import has
-from fake_llm import Error, FakeLLM, Reply, UnscriptedCallError, UnusedReplyError, _environment, _install, _intercept
+from fake_llm import Error, FakeLLM, Reply, UnscriptedCallError, UnusedReplyError, _blocks, _environment, _install
 
 LOOPS = ["asyncio", *(["trio"] if has("trio") else [])]
 TURNS = [str(number) for number in range(200)]
@@ -26,7 +26,7 @@ TURNS = [str(number) for number in range(200)]
 @pytest.fixture(autouse=True)
 def _leaves_nothing() -> Any:
     yield
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
     assert (_install._installed._blocks, _environment._blocks) == (0, 0)
 
 
@@ -200,7 +200,7 @@ def test_one_object_in_several_threads_at_once() -> None:
                 barrier.wait()
                 fake.push()
                 # whoever entered last has answered all eight
-                if fake is not _intercept._active[-1]:
+                if fake is not _blocks.opened()[-1]:
                     assert len(fake.calls) == 0
                     fake.reset()
                 barrier.wait()
@@ -217,9 +217,9 @@ def test_each_thread_leaves_the_block_that_it_entered() -> None:
     def work(number: int) -> bool:
         with block as fake:
             entered.wait()
-            mine = fake in _intercept._active
+            mine = fake in _blocks.opened()
             time.sleep(0.01 * number)  # they leave one after the other
-        gone = fake not in _intercept._active
+        gone = fake not in _blocks.opened()
         left.wait()
         return mine and gone
 
@@ -232,8 +232,8 @@ def test_each_task_leaves_the_block_that_it_entered() -> None:
     async def work(number: int) -> None:
         async with block as fake:
             await asyncio.sleep(0.01 * (4 - number))
-            assert fake in _intercept._active
-        assert fake not in _intercept._active
+            assert fake in _blocks.opened()
+        assert fake not in _blocks.opened()
 
     async def main() -> None:
         await asyncio.gather(*(work(number) for number in range(4)))

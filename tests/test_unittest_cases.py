@@ -11,7 +11,7 @@ import pytest
 
 import fake_llm
 from _asking import ask, ask_async
-from fake_llm import FakeLLM, UnscriptedCallError, UnusedReplyError, _intercept
+from fake_llm import FakeLLM, UnscriptedCallError, UnusedReplyError, _blocks
 
 
 def run(case: type[unittest.TestCase], name: str | None = None) -> unittest.TestResult:
@@ -19,7 +19,7 @@ def run(case: type[unittest.TestCase], name: str | None = None) -> unittest.Test
     suite = unittest.TestSuite([case(name)]) if name else loader.loadTestsFromTestCase(case)
     result = unittest.TestResult()
     suite.run(result)
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
     return result
 
 
@@ -281,7 +281,7 @@ class Counting(unittest.TestCase):
     opened: list[int]
 
     def count(self) -> str:
-        type(self).opened.append(len(_intercept._active))
+        type(self).opened.append(len(_blocks.opened()))
         return ask()
 
 
@@ -339,12 +339,12 @@ def test_a_decorated_subclass_of_a_decorated_class_has_its_own_block_only() -> N
 def test_an_undecorated_base_stays_without_a_block() -> None:
     class Base(unittest.TestCase):
         def test_it(self) -> None:
-            assert _intercept._active == ()
+            assert _blocks.opened() == ()
 
     @fake_llm.intercept()
     class Derived(Base):
         def test_it(self) -> None:
-            assert len(_intercept._active) == 1
+            assert len(_blocks.opened()) == 1
 
     assert troubles(run(Base)) == []
     assert troubles(run(Derived)) == []
@@ -366,7 +366,7 @@ def test_debug_runs_in_a_block_too(fails: bool) -> None:
     else:
         Case("test_it").debug()
 
-    assert _intercept._active == ()
+    assert _blocks.opened() == ()
 
 
 def test_the_same_case_can_run_again() -> None:

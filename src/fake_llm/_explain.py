@@ -10,11 +10,21 @@ from fake_llm._call import Call, Calls
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
-from fake_llm._routes import paths_of
+from fake_llm._routes import Routes, likely, paths_of
 from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
 from fake_llm._turns import Reply, ToolCall
 
-__all__ = ["NO_CALL", "counted", "own_fault", "shown", "unknown_endpoint", "unknown_reply", "unscripted", "unused"]
+__all__ = [
+    "NO_CALL",
+    "counted",
+    "own_fault",
+    "shown",
+    "unknown_endpoint",
+    "unknown_host",
+    "unknown_reply",
+    "unscripted",
+    "unused",
+]
 
 NO_CALL: Final = (
     "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? "
@@ -152,6 +162,25 @@ def unknown_endpoint(request: Request, provider: Provider) -> str:
         f'Write hosts={{"{request.host}": "openai"}} if it speaks OpenAI\'s language there, or '
         'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.',
     )
+
+
+def unknown_host(request: Request, routes: Routes) -> str:
+    """A host that nobody claims was called where the fake is mounted."""
+    speaks = likely(request.method, request.path) or "openai"
+    hosts = routes.hosts
+    return sentence(
+        f"{request.method} {masked_url(request.url)} came in {_thread()}, where the fake is mounted: a host that isn't known.",
+        "Known are "
+        + ", ".join(hosts[:_HOSTS])
+        + (f" and {len(hosts) - _HOSTS} more" if len(hosts) > _HOSTS else "")
+        + ". What is mounted never lets a call out.",
+        f'Write hosts={{"{request.host}": "{speaks}"}} or mount(…, provider="{speaks}") if it speaks that language, or '
+        'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.',
+    )
+
+
+_HOSTS: Final = 6
+"""Hosts that a message names."""
 
 
 def unknown_reply(request: Request, turn: Turn) -> str:

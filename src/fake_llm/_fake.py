@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Unpack
 
-from fake_llm import _json
+from fake_llm import _environment, _json
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
 from fake_llm._endpoints import Endpoint, Provider
@@ -28,9 +28,19 @@ from fake_llm._errors import (
     UnusedReplyError,
     sentence,
 )
-from fake_llm._explain import counted, own_fault, shown, unknown_endpoint, unknown_reply, unscripted, unused
+from fake_llm._explain import (
+    counted,
+    own_fault,
+    shown,
+    unknown_endpoint,
+    unknown_host,
+    unknown_reply,
+    unscripted,
+    unused,
+)
 from fake_llm._model import Fault, Request, Response, Usage
 from fake_llm._options import BlockOptions, Options, Pace
+from fake_llm._place import Place, here, task
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
 from fake_llm._routes import Route, Routes
@@ -52,28 +62,9 @@ from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
 
-__all__ = ["FakeLLM", "here"]
+__all__ = ["FakeLLM"]
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
-
-
-def here() -> tuple[int, Any]:
-    """The running thread and task, `None` for no task."""
-    return threading.get_ident(), _task()
-
-
-def _task() -> Any:
-    if (asyncio := sys.modules.get("asyncio")) is not None:
-        try:
-            return asyncio.current_task() or asyncio.get_running_loop()  # the loop: a callback of it
-        except RuntimeError:
-            pass
-    if (trio := sys.modules.get("trio")) is not None:
-        try:
-            return trio.lowlevel.current_task()
-        except RuntimeError:
-            return None
-    return None
 
 
 @dataclass(slots=True)
@@ -109,7 +100,9 @@ class FakeLLM:
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
-        self._home: tuple[int, Any] | None = None
+        self._home: Place | None = None
+        self._homes: tuple[Place, ...] = ()
+        self._mounted = 0
 
     # --- what people use ---
 
@@ -268,14 +261,25 @@ class FakeLLM:
 
     # --- what stacks use ---
 
+    def _declare_environment(self) -> None:
+        """Claim the hosts that the environment names, such as that of `OPENAI_BASE_URL`."""
+        if self._options.env:
+            for place, provider in _environment.declared_hosts().items():
+                self._routes.declare(place, provider)
+
     def claims(self, method: str, url: str) -> bool:
         """Whether a request is answered here: its host is a known LLM's, or declared."""
         return self._routes.find(method, url) is not None
 
-    def answer(self, request: Request) -> Response | Fault:
-        """The answer for a client that blocks; async function turns run to their end on a loop of their own."""
+    def answer(self, request: Request, provider: str | None = None) -> Response | Fault:
+        """The answer for a client that blocks; async function turns run to their end on a loop of their own.
+
+        Args:
+            request: What came.
+            provider: Who answers where the host isn't known.
+        """
         __tracebackhide__ = True
-        exchange = self._exchange(request)
+        exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
             while True:
@@ -289,10 +293,10 @@ class FakeLLM:
             answer: Response | Fault = stop.value
             return answer
 
-    async def answer_async(self, request: Request) -> Response | Fault:
+    async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
         __tracebackhide__ = True
-        exchange = self._exchange(request)
+        exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
             while True:
@@ -308,10 +312,11 @@ class FakeLLM:
 
     # --- one exchange ---
 
-    def _exchange(self, request: Request) -> Generator[Awaitable[Any], Any, Response | Fault]:
+    def _exchange(self, request: Request, provider: str | None) -> Generator[Awaitable[Any], Any, Response | Fault]:
         __tracebackhide__ = True
-        route = self._routes.find(request.method, request.url)
-        assert route is not None, "a stack asks only for what is claimed"
+        route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
+            request.method, request.path, provider
+        )
         endpoint = route.endpoint
         if endpoint is None:
             return (yield from self._unknown(request, route))
@@ -377,6 +382,8 @@ class FakeLLM:
                 )
         if error is None:
             return None
+        if endpoint.difference.failure is not None and error.body is not None:
+            error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
         call._refused = True
         return Rendered(render_error(error, exchange, endpoint))
@@ -528,9 +535,21 @@ class FakeLLM:
                 self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
                 return rendered.answer
-            raise UnknownEndpointError(unknown_endpoint(request, provider))
+            raise UnknownEndpointError(
+                unknown_endpoint(request, provider) if provider.hosts else unknown_host(request, self._routes)
+            )
         except FakeLLMFailure as failure:
             return self._failure(failure, exchange, endpoint, call)
+
+    def _unseen(self, request: Request, failure: FakeLLMFailure) -> Response:
+        """The end of a call that came by a way on which this fake isn't asked."""
+        __tracebackhide__ = True
+        route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
+            request.method, request.path, None
+        )
+        endpoint = route.endpoint or Endpoint(operation="unknown", path="", dialect=route.provider.dialect)
+        exchange, call = self._arrived(request, route.provider, endpoint, _parsed(request))
+        return self._failure(failure, exchange, endpoint, call)
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
@@ -545,8 +564,9 @@ class FakeLLM:
         return response
 
     def _at_home(self) -> bool:
-        """Whether the running thread and task are those that entered the block."""
-        return self._home is not None and self._home == here()
+        """Whether the running thread and task are those that entered the block, or that mounted."""
+        place = here()
+        return place == self._home or place in self._homes
 
     def _verdict(self, leaving: BaseException | None) -> BaseException | None:
         """What the end of the block raises in place of what is leaving it, `None` to leave it so."""
@@ -700,7 +720,7 @@ def _run(awaitable: Awaitable[Any]) -> Any:
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:  # leaves the thread's own loop alone
             return runner.run(main())
 
-    if _task() is None:
+    if task() is None:
         return run()
     context = contextvars.copy_context()
     outcome: list[tuple[Any, BaseException | None]] = []
@@ -722,7 +742,7 @@ def _run(awaitable: Awaitable[Any]) -> Any:
 
 def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
     """What a retry shares with the call that it repeats: the request, and the thread and task it comes from."""
-    return exchange.asked.digest, threading.current_thread(), _task()
+    return exchange.asked.digest, threading.current_thread(), task()
 
 
 def _parsed(request: Request) -> Any:

@@ -17,25 +17,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from fake_llm._guard import Known, Refuse, guards
-from fake_llm._stacks import STACKS, Find, Patch
+from fake_llm._model import Handler
+from fake_llm._stacks import STACKS, Patch
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 __all__ = ["install", "uninstall"]
 
+FindBy: TypeAlias = Callable[[str, str, str], "Handler | None"]
+"""The handler of a call by a library, with a method, to a URL."""
+
 _NOTHING: Mapping[str, Callable[[], None]] = {}
 
 
-def install(find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]] = _NOTHING) -> None:
+def install(find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]] = _NOTHING) -> None:
     """Enter a block: from the first to the last one every call of every library is asked about.
 
     Args:
-        find: Gives the handler of a method and URL, if any. That of the first block stays until the last one ends.
+        find: Gives the handler of a library, method and URL, if any. That of the first block stays until the last one ends.
         known: The hosts that the socket guard refuses.
         refuse: The exception it raises.
         watch: What to do once a module was first imported inside a block, by its name.
@@ -78,14 +82,14 @@ class _Installed:
         self._finder = _Finder(self)
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._made: dict[tuple[Any, str], _Set] = {}  # to be used again, while the same functions are asked
-        self._asked: tuple[Find, Known, Refuse] | None = None
+        self._asked: tuple[FindBy, Known, Refuse] | None = None
 
     @property
     def targets(self) -> Mapping[str, Callable[[Any], list[Patch]]]:
         """What can be patched now, by the name of its module; empty outside of blocks."""
         return self._targets
 
-    def enter(self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> None:
+    def enter(self, find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> None:
         try:
             for name in self._enter(find, known, refuse, watch):
                 self.patch(name, importlib.import_module(name))  # waits for that thread, which may need the lock
@@ -93,7 +97,7 @@ class _Installed:
             self.leave()
             raise
 
-    def _enter(self, find: Find, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> list[str]:
+    def _enter(self, find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> list[str]:
         """Patch what is imported; returns what another thread has begun to import before the finder was there."""
         with self._lock:
             self._blocks += 1
@@ -158,9 +162,9 @@ def _watched(then: Callable[[], None], module: Any) -> list[Patch]:
     return []
 
 
-def _patches(name: str, find: Find, module: Any) -> list[Patch]:
+def _patches(name: str, find: FindBy, module: Any) -> list[Patch]:
     stack = importlib.import_module(f"fake_llm._stacks.{STACKS[name]}")
-    patches: list[Patch] = stack.patches(module, find)
+    patches: list[Patch] = stack.patches(module, partial(find, module.__name__))
     return patches
 
 

@@ -11,26 +11,21 @@ import inspect
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import TracebackType
 from typing import Any, Final, TypeVar, Unpack, get_args, overload
 
-from fake_llm import _environment, _install
-from fake_llm._errors import FunctionTurnError, ScriptError, UninterceptedCallError, sentence
-from fake_llm._explain import NO_CALL
-from fake_llm._fake import FakeLLM, here
-from fake_llm._model import Handler
+from fake_llm._blocks import close, enter, judge, leave, opened
+from fake_llm._errors import ScriptError, sentence
+from fake_llm._fake import FakeLLM
 from fake_llm._options import BlockOptions
+from fake_llm._place import Place, here
 from fake_llm._public import public
-from fake_llm._stacks import STACKS
 
 __all__ = ["Intercept", "intercept"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | type)
 
-_lock: Final = threading.RLock()
-_active: tuple[FakeLLM, ...] = ()
-"""The fakes of the open blocks, the innermost last."""
+_lock: Final = threading.Lock()
 
 
 def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) -> Intercept:
@@ -93,11 +88,11 @@ class Intercept:
 
     def __init__(self, template: FakeLLM) -> None:
         self._template = template
-        self._entered: list[tuple[tuple[int, Any], FakeLLM]] = []
+        self._entered: list[tuple[Place, FakeLLM]] = []
 
     def __enter__(self) -> FakeLLM:
         fake = self._template.copy()
-        _enter(fake)
+        enter(fake)
         with _lock:
             self._entered.append((here(), fake))
         return fake
@@ -106,7 +101,7 @@ class Intercept:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
-        _leave(self._left(), error)
+        leave(self._left(), error)
 
     async def __aenter__(self) -> FakeLLM:
         return self.__enter__()
@@ -147,95 +142,6 @@ class Intercept:
 
     def __repr__(self) -> str:
         return f"<fake_llm.intercept: {self._template.remaining} turns>"
-
-
-# --- the open blocks ----------------------------------------------------------------------------
-
-
-def _find(method: str, url: str) -> Handler | None:
-    for fake in reversed(_active):
-        if fake.claims(method, url):
-            return fake
-    return None
-
-
-def _known(host: str, port: int | None) -> bool:
-    return any(fake._routes.known(host, port) for fake in _active)
-
-
-def _refuse(host: str, port: int | None, way: str) -> BaseException:
-    """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
-    fake = next(
-        (fake for fake in reversed(_active) if fake._routes.known(host, port)), _active[-1] if _active else None
-    )
-    place = host if port is None else f"{host}:{port}"
-    failure = UninterceptedCallError(
-        sentence(
-            f"{place} was reached by {way} in thread {threading.current_thread().name}.",
-            "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
-            + ", ".join(STACKS)
-            + ".",
-            "Let the code use one of them, or call it outside of the block.",
-        )
-    )
-    if fake is None:
-        return failure
-    fake._failures.append(failure)
-    return failure if fake._at_home() else OSError(str(failure))
-
-
-def _enter(fake: FakeLLM) -> None:
-    global _active  # noqa: PLW0603 - blocks are process-wide
-    if fake._options.env:
-        _environment.enter()
-    try:
-        if fake._options.env:
-            for place, provider in _environment.declared_hosts().items():
-                fake._routes.declare(place, provider)
-        _install.install(_find, _known, _refuse, _WATCHES)
-    except BaseException:
-        if fake._options.env:
-            _environment.leave()
-        raise
-    fake._home = here()
-    with _lock:
-        _active = (*_active, fake)
-
-
-def _close(fake: FakeLLM) -> None:
-    global _active  # noqa: PLW0603
-    with _lock:
-        _active = tuple(other for other in _active if other is not fake)
-    _install.uninstall()
-    if fake._options.env:
-        _environment.leave()
-    fake._home = None
-
-
-def _leave(fake: FakeLLM, error: BaseException | None) -> None:
-    __tracebackhide__ = True
-    _close(fake)
-    _judge(fake, error)
-
-
-def _judge(fake: FakeLLM, error: BaseException | None) -> None:
-    """Raise what the end of a block raises in place of what is leaving it."""
-    __tracebackhide__ = True
-    verdict = fake._verdict(error)
-    if verdict is None:
-        if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:
-            error.add_note(f"fake_llm: {NO_CALL}")
-        return
-    if not isinstance(error, FunctionTurnError):
-        raise verdict
-    context = verdict.__context__
-    try:
-        raise verdict
-    finally:
-        verdict.__context__ = context  # the test's own error, as if nothing had carried it
-
-
-_WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}
 
 
 # --- the decorator ------------------------------------------------------------------------------
@@ -348,14 +254,14 @@ def _decorate(block: Intercept, function: Callable[..., Any]) -> Any:
 def _block(block: Intercept) -> Iterator[FakeLLM]:
     """A block of its own for one call of a decorated function."""
     fake = block._template.copy()
-    _enter(fake)
+    enter(fake)
     try:
         yield fake
     except BaseException as error:
-        _leave(fake, error)
+        leave(fake, error)
         raise
     else:
-        _leave(fake, None)
+        leave(fake, None)
 
 
 def _decorate_class(block: Intercept, decorated: type) -> type:
@@ -403,8 +309,8 @@ def _case_run(block: Intercept, original: Callable[..., Any]) -> Callable[..., A
             for name in (_CASE, *replaced):
                 vars(case).pop(name, None)
             vars(case).update(own)
-            if fake in _active:  # `debug` does without cleanups when a step fails
-                _close(fake)
+            if fake in opened():  # `debug` does without cleanups when a step fails
+                close(fake)
 
     return run
 
@@ -415,7 +321,7 @@ def _case_setup(case: Any, fake: FakeLLM, original: Callable[[], Any]) -> Callab
 
     @functools.wraps(original)
     def setUp() -> Any:
-        _enter(fake)
+        enter(fake)
         setattr(case, _CASE, fake)
         case.addCleanup(_case_cleanup, case, fake)
         return step()
@@ -424,9 +330,9 @@ def _case_setup(case: Any, fake: FakeLLM, original: Callable[[], Any]) -> Callab
 
 
 def _case_cleanup(case: Any, fake: FakeLLM) -> None:
-    _close(fake)
+    close(fake)
     if getattr(case, _CASE) is fake:  # else a step that failed has been judged already
-        _judge(fake, None)
+        judge(fake, None)
 
 
 def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -437,10 +343,10 @@ def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callab
         fake._home = here()
         return kwargs if name is None else {**kwargs, name: fake}
 
-    def judge(error: BaseException) -> None:
+    def judged(error: BaseException) -> None:
         if getattr(case, _CASE) is fake:
             setattr(case, _CASE, None)
-            _judge(fake, error)
+            judge(fake, error)
 
     if inspect.iscoroutinefunction(function):
 
@@ -449,7 +355,7 @@ def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callab
             try:
                 return await function(*args, **given(kwargs))
             except BaseException as error:
-                judge(error)
+                judged(error)
                 raise
 
         return coroutine
@@ -459,7 +365,7 @@ def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callab
         try:
             return function(*args, **given(kwargs))
         except BaseException as error:
-            judge(error)
+            judged(error)
             raise
 
     return method

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
 from fake_llm._errors import ScriptError, sentence
 
-__all__ = ["Route", "Routes", "known_provider", "paths_of"]
+__all__ = ["Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {host: provider for provider in PROVIDERS for host in provider.hosts if "*" not in host}
@@ -82,6 +82,45 @@ def _split(place: str) -> tuple[str, str]:
     return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
 
 
+@lru_cache(maxsize=256)
+def _anywhere(provider: Provider, method: str, path: str) -> Endpoint | None:
+    """The row whose path this one ends with, whatever base path stands before it."""
+    path = re.sub("/{2,}", "/", path)
+    bases = (path[:at] for at, sign in enumerate(path) if sign == "/")
+    return next((found for base in bases if (found := provider.find(method, path, base)) is not None), None)
+
+
+def likely(method: str, path: str) -> str | None:
+    """The provider that has such a path, for a host that isn't known."""
+    able = (provider for provider in PROVIDERS if provider.endpoints)
+    return next((provider.name for provider in able if _anywhere(provider, method, path) is not None), None)
+
+
+def answerable(name: str, came: str, write: str) -> Provider:
+    """The provider of this name.
+
+    Args:
+        name: The name.
+        came: How it was given, for the message.
+        write: What to write, with `{}` where the name stands.
+
+    Raises:
+        ScriptError: There is none, or one that can't be answered.
+    """
+    provider = _BY_NAME.get(name)
+    if provider is not None and provider.endpoints:
+        return provider
+    able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)
+    near = difflib.get_close_matches(str(name), able, 1)
+    raise ScriptError(
+        sentence(
+            f"{came}, which is no provider that can be answered.",
+            "The providers are " + ", ".join(able) + ".",
+            f"Write {write.format(repr((near or ['openai'])[0]))}.",
+        )
+    )
+
+
 class Routes:
     """The table with the hosts of one block added.
 
@@ -99,24 +138,30 @@ class Routes:
 
     def declare(self, place: str, name: str) -> None:
         """Add a host."""
-        provider = _BY_NAME.get(name)
-        if provider is None or not provider.endpoints:
-            able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)
-            near = difflib.get_close_matches(name, able, 1)
-            raise ScriptError(
-                sentence(
-                    f"hosts= got {place!r}: {name!r}, which is no provider that can be answered.",
-                    "The providers are " + ", ".join(able) + ".",
-                    f"Write {{{place!r}: {(near or ['openai'])[0]!r}}}.",
-                )
-            )
+        provider = answerable(name, f"hosts= got {place!r}: {name!r}", f"{{{{{place!r}: {{}}}}}}")
         netloc, base = _split(place)
         added = (netloc, base, provider)
+        if added in self._declared:
+            return
         self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
         return _route(self._declared, method, url)
+
+    def elsewhere(self, method: str, path: str, name: str | None) -> Route:
+        """The route on a host that nobody claims: that of the provider named, whatever its base path, else one without an endpoint."""
+        if name is not None:
+            provider = _BY_NAME[name]
+            return Route(provider, _anywhere(provider, method, path))
+        speaks = _BY_NAME[likely(method, path) or "openai"]
+        return Route(Provider(name="unknown", hosts=(), endpoints=speaks.endpoints), None)
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that are answered, for people, those of the block first."""
+        declared = [f"{netloc}{base}" for netloc, base, _ in self._declared]
+        return declared + [host for provider in PROVIDERS if provider.endpoints for host in provider.hosts]
 
     def known(self, host: str, port: int | None) -> bool:
         """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""

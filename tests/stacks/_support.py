@@ -46,7 +46,7 @@ class Scripted:
 _active: tuple[Handler, ...] = ()
 
 
-def find(method: str, url: str) -> Handler | None:
+def find(library: str, method: str, url: str) -> Handler | None:
     return next((handler for handler in reversed(_active) if handler.claims(method, url)), None)
 
 

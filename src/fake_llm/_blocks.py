@@ -1,0 +1,196 @@
+"""The open blocks, the innermost last: who answers a call, what the socket guard refuses, what is raised at the end.
+
+A block is process-wide. Its neighbour here is a *coverage*: a fake that is mounted on a library of mocks, which sees one
+HTTP library only; a call to a host of that fake by any other one is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from fake_llm import _environment, _install, _witness
+from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, sentence
+from fake_llm._explain import NO_CALL
+from fake_llm._model import Fault, Handler, Request, Response, masked_url
+from fake_llm._place import here
+from fake_llm._stacks import STACKS
+
+if TYPE_CHECKING:
+    from fake_llm._fake import FakeLLM
+
+__all__ = ["Coverage", "close", "cover", "enter", "judge", "leave", "opened", "uncover"]
+
+_lock: Final = threading.RLock()
+_open: tuple[Entry, ...] = ()
+
+
+def opened() -> tuple[FakeLLM, ...]:
+    """The fakes of the open blocks, the innermost last."""
+    return tuple(entry for entry in _open if not isinstance(entry, Coverage))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """What a mount on a library of mocks covers; a handler that refuses the calls it can't see.
+
+    Attributes:
+        by: The library of mocks.
+        library: The HTTP library that it sees.
+    """
+
+    fake: FakeLLM
+    by: str
+    library: str
+
+    def claims(self, method: str, url: str) -> bool:
+        """Whether its fake would answer, if only it saw the call."""
+        return self.fake.claims(method, url)
+
+    def answer(self, request: Request) -> Response | Fault:
+        """The refusal."""
+        __tracebackhide__ = True
+        came = f"{request.method} {masked_url(request.url)} came by {request.library}"
+        return self.fake._unseen(request, self.refusal(came))
+
+    async def answer_async(self, request: Request) -> Response | Fault:
+        """The refusal."""
+        __tracebackhide__ = True
+        return self.answer(request)
+
+    def refusal(self, came: str) -> UninterceptedCallError:
+        """What is said of a call that came by another way."""
+        return UninterceptedCallError(
+            sentence(
+                f"{came} in thread {threading.current_thread().name}.",
+                f"The fake is mounted on {self.by}, which sees {self.library} only, and only while it is started: the call would have "
+                "left the machine.",
+                "Write fake_llm.intercept([…]), which sees every library, or mount the client itself: fake.mount(client).",
+            )
+        )
+
+
+Entry: TypeAlias = "FakeLLM | Coverage"
+
+
+def _find(library: str, method: str, url: str) -> Handler | None:
+    for entry in reversed(_open):
+        if entry.claims(method, url):
+            covered = isinstance(entry, Coverage) and entry.library == library
+            return None if covered else entry  # what is covered comes to its library of mocks
+    return None
+
+
+def _known(host: str, port: int | None) -> bool:
+    return any(_fake(entry)._routes.known(host, port) for entry in _open)
+
+
+def _fake(entry: Entry) -> FakeLLM:
+    return entry.fake if isinstance(entry, Coverage) else entry
+
+
+def _refuse(host: str, port: int | None, way: str) -> BaseException:
+    """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
+    entry = next(
+        (entry for entry in reversed(_open) if _fake(entry)._routes.known(host, port)), _open[-1] if _open else None
+    )
+    place = host if port is None else f"{host}:{port}"
+    came = f"{place} was reached by {way}"
+    if isinstance(entry, Coverage):
+        failure = entry.refusal(came)
+    else:
+        failure = UninterceptedCallError(
+            sentence(
+                f"{came} in thread {threading.current_thread().name}.",
+                "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
+                + ", ".join(STACKS)
+                + ".",
+                "Let the code use one of them, or call it outside of the block.",
+            )
+        )
+    if entry is None:
+        return failure
+    fake = _fake(entry)
+    fake._failures.append(failure)
+    return failure if fake._at_home() else OSError(str(failure))
+
+
+def enter(fake: FakeLLM) -> None:
+    """Open a block: from here on this fake answers for every host that it claims."""
+    if fake._options.env:
+        _environment.enter()
+    try:
+        fake._declare_environment()
+        _add(fake)
+    except BaseException:
+        if fake._options.env:
+            _environment.leave()
+        raise
+    fake._home = here()
+    if (witness := _witness.current()) is not None:
+        witness.enter(fake)
+
+
+def close(fake: FakeLLM) -> None:
+    """Close a block without a word about it."""
+    _remove(fake)
+    if fake._options.env:
+        _environment.leave()
+    fake._home = None
+
+
+def leave(fake: FakeLLM, error: BaseException | None) -> None:
+    """Close a block and raise what its end raises."""
+    __tracebackhide__ = True
+    close(fake)
+    judge(fake, error)
+
+
+def cover(coverage: Coverage) -> None:
+    """Refuse what a library of mocks can't see, from here on."""
+    _add(coverage)
+
+
+def uncover(coverage: Coverage) -> None:
+    """Let it go again."""
+    _remove(coverage)
+
+
+def _add(entry: Entry) -> None:
+    global _open  # noqa: PLW0603 - blocks are process-wide
+    _install.install(_find, _known, _refuse, _WATCHES)
+    with _lock:
+        _open = (*_open, entry)
+
+
+def _remove(entry: Entry) -> None:
+    global _open  # noqa: PLW0603
+    with _lock:
+        _open = tuple(other for other in _open if other is not entry)
+    _install.uninstall()
+
+
+def judge(fake: FakeLLM, error: BaseException | None) -> None:
+    """Raise what the end of a block raises in place of what is leaving it."""
+    __tracebackhide__ = True
+    verdict = fake._verdict(error)
+    if verdict is None:
+        if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:
+            error.add_note(f"fake_llm: {NO_CALL}")
+        return
+    witness = _witness.current()
+    if witness is not None and witness.late is not None and isinstance(verdict, FakeLLMFailure):
+        witness.late.append(verdict)
+        return
+    if not isinstance(error, FunctionTurnError):
+        raise verdict
+    context = verdict.__context__
+    try:
+        raise verdict
+    finally:
+        verdict.__context__ = context  # the test's own error, as if nothing had carried it
+
+
+_WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}
