@@ -580,14 +580,19 @@ class FakeLLM:
                 return first.original if isinstance(first, FunctionTurnError) else first
         if leaving is not None and any(map(_stops, _leaves(leaving))):
             return None
-        strict = self._options.strict  # a test's own errors are raised in any case
-        failures = [error for error in self._failures if strict or not isinstance(error, FakeLLMFailure)]
-        first_failure = next((error for error in failures if not any(error is told for told in self._told)), None)
-        if first_failure is not None:
-            return None if first_failure is leaving else first_failure
-        if strict and leaving is None and not self._told and self.remaining:
+        failure = self._first_failure()
+        if failure is not None:
+            return None if failure is leaving else failure
+        if self._options.strict and leaving is None and not self._told and self.remaining:
             return UnusedReplyError(unused(self._script, self._calls))
         return None
+
+    def _first_failure(self) -> BaseException | None:
+        """The first that is still to be raised: without `strict`, of the test's own errors only."""
+        failures = [error for error in self._failures if not any(error is told for told in self._told)]
+        if not self._options.strict:
+            failures = [error for error in failures if not isinstance(error, FakeLLMFailure)]
+        return failures[0] if failures else None
 
     def _tell(self, error: BaseException) -> None:
         """A test in the block was left by this and has been reported: neither it nor the turns it left are raised again."""
