@@ -254,7 +254,7 @@ class FakeLLM:
         """The calls and their answers as text for people."""
         from fake_llm._transcript import transcript
 
-        return transcript(self._calls, self._side_calls)
+        return transcript(self)
 
     def __repr__(self) -> str:
         return f"<fake_llm.FakeLLM: {counted(self.remaining, 'turn')} left, {counted(len(self._calls), 'call')}>"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fake_llm import _json
-from fake_llm._call import Call, Calls
+from fake_llm._call import Call
 from fake_llm._model import Message
 from fake_llm._turns import Error, Image, Json, Raw, Refusal, Reply, Structured, Thinking, ToolCall
+
+if TYPE_CHECKING:
+    from fake_llm._fake import FakeLLM
 
 __all__ = ["transcript"]
 
@@ -20,17 +23,17 @@ _LINES: Final = 12
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
-def transcript(calls: Calls, side_calls: Calls) -> str:
+def transcript(fake: FakeLLM) -> str:
     """All calls in order; of each, what is new in it, what was answered, and what it cost.
 
     The lines are at most 100 characters long. What earlier calls showed already is left out.
     """
-    blocks = ["\n".join(_call(call)) for call in calls]
-    side = len(side_calls)
+    blocks = ["\n".join(_call(call)) for call in fake.calls]
+    side = len(fake.side_calls)
     if side:
         blocks.append(
             f"{side} side call{'s' if side > 1 else ''}: "
-            + ", ".join(f"{call.method} {call.url}" for call in side_calls)
+            + ", ".join(f"{call.method} {call.url}" for call in fake.side_calls)
         )
     if not blocks:
         return "No calls."
