@@ -44,6 +44,6 @@ def current() -> Witness | None:
 
 def call(witness: Witness | None) -> Witness | None:
     """Let this one follow from now on; gives the one before."""
-    global _current  # noqa: PLW0603 - blocks are process-wide
+    global _current
     before, _current = _current, witness
     return before
