@@ -19,7 +19,7 @@ from fake_llm._differences import SAME, Difference
 from fake_llm._differences.groq import GROQ
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import models, tokens, traces
+from fake_llm._services import huggingface, models, tokens, traces
 from fake_llm._services._base import Service
 
 __all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider"]
@@ -69,6 +69,8 @@ class Provider:
     Attributes:
         name: What `call.provider` says.
         hosts: Host names; `*` stands for one or more characters.
+        shared: Hosts that serve more than models, each with a template of what is claimed there, the query included;
+            all else on them is left alone.
         prefix: A template for what stands before the rows' paths; a base URL of one's own may lack it.
         endpoints: The rows.
         base_urls: Environment variables that name another base URL.
@@ -77,6 +79,7 @@ class Provider:
 
     name: str
     hosts: tuple[str, ...]
+    shared: tuple[tuple[str, str], ...] = ()
     prefix: str = ""
     endpoints: tuple[Endpoint, ...] = ()
     base_urls: tuple[str, ...] = ()
@@ -100,6 +103,14 @@ class Provider:
             if endpoint.method == method and _pattern(template).fullmatch(path):
                 return endpoint
         return None
+
+    def shares(self, host: str) -> bool:
+        """Whether only some of what this host serves is claimed."""
+        return any(shared == host for shared, _ in self.shared)
+
+    def claims(self, host: str, path: str) -> bool:
+        """Whether this path with its query, if there is one, is claimed on a shared host."""
+        return any(shared == host and _pattern(template).fullmatch(path) for shared, template in self.shared)
 
     def prefix_of(self, endpoint: Endpoint) -> str:
         """The template for what stands before a row's path."""
@@ -132,7 +143,7 @@ GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_t
 GEMINI_ARRAY: Final = JsonArray()
 COMPATIBLE_SSE: Final = Sse()
 GROQ_WHOLE: Final = Whole(_json.compact, b"\n")
-GROQ_SSE: Final = Sse(content_type="text/event-stream")
+BARE_SSE: Final = Sse(content_type="text/event-stream")
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -140,18 +151,26 @@ def gemini_wire(request: Request) -> Wire:
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
 
 
-def _chat(*, whole: Whole = COMPACT, wire: Wire = OPENAI_CHAT_SSE, difference: Difference = SAME) -> Endpoint:
+def _chat(
+    path: str = "/chat/completions",
+    *,
+    whole: Whole = COMPACT,
+    wire: Wire = OPENAI_CHAT_SSE,
+    difference: Difference = SAME,
+    prefix: str | None = None,
+) -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/chat/completions",
+        path=path,
         dialect=openai_chat.DIALECT,
         whole=whole,
         wire=wire,
         difference=difference,
+        prefix=prefix,
     )
 
 
-def _responses(*, difference: Difference = SAME) -> tuple[Endpoint, ...]:
+def _responses(*, difference: Difference = SAME, prefix: str | None = None) -> tuple[Endpoint, ...]:
     dialect, whole = openai_responses.DIALECT, OPENAI_PRETTY_BARE
     return (
         Endpoint(
@@ -161,6 +180,7 @@ def _responses(*, difference: Difference = SAME) -> tuple[Endpoint, ...]:
             whole=whole,
             wire=OPENAI_RESPONSES_SSE,
             difference=difference,
+            prefix=prefix,
         ),
         Endpoint(
             operation="count_tokens",
@@ -168,6 +188,7 @@ def _responses(*, difference: Difference = SAME) -> tuple[Endpoint, ...]:
             dialect=dialect,
             whole=whole,
             service=tokens.openai,
+            prefix=prefix,
         ),
     )
 
@@ -208,26 +229,60 @@ def _compatible(
     whole: Whole = COMPACT,
     wire: Wire = COMPATIBLE_SSE,
     more: tuple[Endpoint, ...] = (),
+    path: str = "/chat/completions",
+    shared: tuple[tuple[str, str], ...] = (),
     base_urls: str = "",
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (),
 ) -> Provider:
     """A host that speaks OpenAI's chat vocabulary."""
+    chat = _chat(path, whole=whole, wire=wire, difference=difference)
     return Provider(
         name=name,
         hosts=tuple(hosts.split()),
+        shared=shared,
         prefix=prefix,
-        endpoints=(_chat(whole=whole, wire=wire, difference=difference), *COMPACT_MODELS, *more),
+        endpoints=(chat, *COMPACT_MODELS, *more),
         base_urls=tuple(base_urls.split()),
         credentials=credentials,
     )
 
+
+def _generate_content(prefix: str | None = None) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        dialect=gemini.DIALECT,
+        whole=GEMINI_PRETTY,
+        wire=gemini_wire,
+        prefix=prefix,
+    )
+
+
+def _look_up(path: str, service: Service, *, operation: str = "models", prefix: str | None = None) -> Endpoint:
+    """What an SDK asks by itself, before or beside a call."""
+    return Endpoint(
+        operation=operation,
+        method="GET",
+        path=path,
+        dialect=openai_chat.DIALECT,
+        service=service,
+        side=True,
+        prefix=prefix,
+    )
+
+
+_WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="openai",
         hosts=("api.openai.com", "*.api.openai.com"),
         prefix="/v1",
-        base_urls=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        base_urls=(
+            *("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+            # what LiteLLM reads for a proxy of its own and for local servers (1.110, 2026-11)
+            *("LITELLM_PROXY_API_BASE", "HOSTED_VLLM_API_BASE", "LM_STUDIO_API_BASE", "LLAMAFILE_API_BASE"),
+        ),
         credentials=(("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),),
         endpoints=(
             _chat(whole=OPENAI_PRETTY),
@@ -256,13 +311,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),),
         endpoints=(
-            Endpoint(
-                operation="chat",
-                path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
-                dialect=gemini.DIALECT,
-                whole=GEMINI_PRETTY,
-                wire=gemini_wire,
-            ),
+            _generate_content(),
             Endpoint(
                 operation="count_tokens",
                 path="/models/{model}:countTokens",
@@ -273,6 +322,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_models(
                 gemini.DIALECT, models.gemini_list, models.gemini_one, whole=GEMINI_PRETTY, name="/models/{model}"
             ),
+            _chat("/openai/chat/completions", wire=BARE_SSE),
+            *(replace(row, path="/openai" + row.path) for row in COMPACT_MODELS),
         ),
     ),
     _compatible(
@@ -281,7 +332,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "/openai/v1",
         difference=GROQ,
         whole=GROQ_WHOLE,
-        wire=GROQ_SSE,
+        wire=BARE_SSE,
+        more=_responses(),
         base_urls="GROQ_BASE_URL",
         credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()),),
     ),
@@ -292,30 +344,105 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(_chat(), *_responses(), *COMPACT_MODELS),
         base_urls=("AZURE_OPENAI_ENDPOINT",),
     ),
-    _compatible("together", "api.together.ai api.together.xyz api-inference.together.ai"),
-    _compatible("fireworks", "api.fireworks.ai", "/inference/v1"),
+    _compatible(
+        "together",
+        "api.together.ai api.together.xyz api-inference.together.ai",
+        base_urls="TOGETHER_BASE_URL",
+        credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
+    ),
+    _compatible(
+        "fireworks",
+        "api.fireworks.ai",
+        "/inference/v1",
+        more=(*_responses(), *_messages()),
+        base_urls="FIREWORKS_BASE_URL",
+        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+    ),
     _compatible("deepseek", "api.deepseek.com", "[/v1|/beta]", more=_messages("/anthropic[/v1]")),
     _compatible("openrouter", "openrouter.ai", "/api/v1"),
     _compatible("xai", "api.x.ai", more=_responses()),
     _compatible("perplexity", "api.perplexity.ai", "[/v1]"),
-    _compatible("cerebras", "api.cerebras.ai"),
-    _compatible("huggingface", "router.huggingface.co"),
+    _compatible(
+        "cerebras",
+        "api.cerebras.ai",
+        more=(_look_up("/tcp_warming", traces.taken, operation="warm_up"),),
+        base_urls="CEREBRAS_BASE_URL",
+        credentials=(("cerebras.cloud.sdk", "CEREBRAS_API_KEY", "csk-fake-llm", ()),),
+    ),
+    _compatible(
+        "huggingface",
+        "router.huggingface.co api-inference.huggingface.co"
+        " *.aws.endpoints.huggingface.cloud *.azure.endpoints.huggingface.cloud *.gcp.endpoints.huggingface.cloud",
+        "[/{provider}[/openai|/inference|/compatibility]]/v1",
+        shared=(
+            (
+                "huggingface.co",  # downloads of models and tokenizers go on
+                "/api/(agent-harnesses|models/{model...}?expand=inferenceProviderMapping)",
+            ),
+        ),
+        more=(
+            _chat(prefix="/{provider}(/v1/openai|/v3/openai|/api/paas/v4)", wire=COMPATIBLE_SSE),
+            _chat(prefix="[/hf-inference]/models/{model...}/v1", wire=COMPATIBLE_SSE),
+            _look_up("/api/models/{model...}", huggingface.model, prefix=""),
+            _look_up("/api/agent-harnesses", huggingface.harnesses, operation="harnesses", prefix=""),
+        ),
+        credentials=(("huggingface_hub.constants", "HF_TOKEN", "hf_fake_llm", ("HUGGING_FACE_HUB_TOKEN",)),),
+    ),
     _compatible("nvidia", "integrate.api.nvidia.com"),
-    _compatible("sambanova", "api.sambanova.ai"),
+    _compatible("sambanova", "api.sambanova.ai", more=(*_responses(), *_messages())),
     _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", more=_messages("/anthropic[/v1]")),
-    _compatible("zai", "api.z.ai open.bigmodel.cn", "/api[/coding]/paas/v4"),
+    _compatible(
+        "zai",
+        "api.z.ai open.bigmodel.cn",
+        "/api[/coding]/paas/v4",
+        more=_messages("/api/anthropic[/v1]"),
+        base_urls="ZAI_BASE_URL",
+        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+    ),
     _compatible(
         "dashscope",
         "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
-        "/compatible-mode/v1",
+        "[/api/v2/apps/protocols]/compatible-mode/v1",
+        more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
     ),
-    _compatible("ai21", "api.ai21.com", "/studio/v1"),
-    _compatible("writer", "api.writer.com"),
-    _compatible("github", "models.github.ai", "[/orgs/{org}]/inference"),
-    _compatible("cloudflare", "gateway.ai.cloudflare.com", "/v1/{account}/{gateway}/compat"),
-    _compatible("ollama", "localhost:11434 127.0.0.1:11434"),
-    _compatible("vercel", "ai-gateway.vercel.sh"),
-    _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", ""),
+    _compatible(
+        "ai21",
+        "api.ai21.com",
+        "/studio/v1",
+        base_urls="AI21_API_HOST",
+        credentials=(("ai21", "AI21_API_KEY", "fake-llm", ()),),
+    ),
+    _compatible(
+        "writer",
+        "api.writer.com",
+        path="/chat",
+        base_urls="WRITER_BASE_URL",
+        credentials=(("writerai", "WRITER_API_KEY", "fake-llm", ()),),
+    ),
+    _compatible("github", "models.github.ai models.inference.ai.azure.com", "[[/orgs/{org}]/inference]"),
+    _compatible(
+        "cloudflare",
+        "gateway.ai.cloudflare.com",
+        "/v1/{account}/{gateway}/{provider}[/v1]",
+        shared=(("api.cloudflare.com", "/client/v4/accounts/{account}/ai/(v1|run)/{rest...}"),),
+        more=(
+            _chat(prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}", wire=COMPATIBLE_SSE),
+            *_responses(),
+            *_messages(),
+            _generate_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
+            _chat(prefix=_WORKERS_AI, wire=COMPATIBLE_SSE),
+            *_responses(prefix=_WORKERS_AI),
+        ),
+    ),
+    _compatible(
+        "ollama",
+        "localhost:11434 127.0.0.1:11434 [::1]:11434 0.0.0.0:11434",
+        shared=(("ollama.com", "/(v1|api)/{rest...}"),),
+        more=(*_responses(), *_messages()),
+        base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
+    ),
+    _compatible("vercel", "ai-gateway.vercel.sh", more=(*_responses(), *_messages())),
+    _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", "", more=(*_responses(), *_messages("/v1"))),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
     Provider(

@@ -10,7 +10,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from fake_llm._endpoints import PROVIDERS
 
@@ -57,11 +59,31 @@ def leave() -> None:
 
 
 def _forget(dummies: set[str]) -> None:
-    """Take the dummies out of what SDKs cached: the client behind `openai.chat` and the like (openai 3.57, 2026-11)."""
+    """Take out of the SDKs what they cached."""
+    # the client behind `openai.chat` and the like (openai 3.57, 2026-11)
     openai = sys.modules.get("openai")
     if openai is not None and getattr(openai, "api_key", None) in dummies:
         vars(openai)["api_key"] = None
         getattr(openai, "_reset_client", lambda: None)()
+    # who serves which model (huggingface_hub 2.4, 2026-11)
+    looked_up = sys.modules.get("huggingface_hub.inference._providers._common")
+    getattr(getattr(looked_up, "_fetch_inference_provider_mapping", None), "cache_clear", lambda: None)()
+    if _hub:
+        vars(sys.modules[_HUB]).update(_hub)
+        _hub.clear()
+
+
+_HUB: Final = "huggingface_hub.constants"
+_hub: Final[dict[str, Any]] = {}
+"""What was altered in the constants of `huggingface_hub`, as it was."""
+
+
+def _keep_from_hub() -> None:
+    """Let downloads go without the dummy: huggingface.co refuses a wrong token even where none is needed (2026-11)."""
+    constants = vars(sys.modules[_HUB])
+    name = "HF_HUB_DISABLE_IMPLICIT_TOKEN"
+    if name in constants and name not in _hub:
+        _hub[name], constants[name] = constants[name], True
 
 
 def watches() -> Iterator[str]:
@@ -77,14 +99,33 @@ def imported(module: str) -> None:
 
 
 def _add(module: str) -> None:
+    if module == _HUB and Path(getattr(sys.modules[_HUB], "HF_TOKEN_PATH", "")).is_file():
+        return  # somebody has logged in
     for name, dummy, others in _WANTED[module]:
         if not any(os.environ.get(other) for other in (name, *others)):
             _added[name] = (dummy, os.environ.get(name))
             os.environ[name] = dummy
+            if module == _HUB:
+                _keep_from_hub()
 
 
 def declared_hosts() -> dict[str, str]:
     """Hosts that the SDKs' own variables name (`OPENAI_BASE_URL` and the like), each with its provider."""
     return {
-        url: provider.name for provider in PROVIDERS for name in provider.base_urls if (url := os.environ.get(name))
+        _place(name, value): provider.name
+        for provider in PROVIDERS
+        for name in provider.base_urls
+        if (value := os.environ.get(name))
     }
+
+
+def _place(name: str, value: str) -> str:
+    """The base URL that a variable stands for: `OLLAMA_HOST` needs neither scheme, nor host, nor port (ollama 0.6)."""
+    if name != "OLLAMA_HOST" or "://" in value:
+        return value
+    try:
+        parts = urlsplit(f"http://{value.strip()}")
+        host, port = parts.hostname or "127.0.0.1", parts.port or 11434
+    except ValueError:
+        return value
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{parts.path}"

@@ -19,7 +19,12 @@ from fake_llm._errors import ScriptError, sentence
 __all__ = ["Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
-_EXACT: Final = {host: provider for provider in PROVIDERS for host in provider.hosts if "*" not in host}
+_EXACT: Final = {
+    host: provider
+    for provider in PROVIDERS
+    for host in (*provider.hosts, *(host for host, _ in provider.shared))
+    if "*" not in host
+}
 _WILD: Final = tuple(
     (re.compile(re.escape(host).replace(r"\*", ".+")), provider)
     for provider in PROVIDERS
@@ -58,8 +63,13 @@ def _route(declared: Declared, method: str, url: str) -> Route | None:
     for netloc, base, provider in declared:
         if netloc == place and (not base or path == base or path.startswith(base + "/")):
             return Route(provider, provider.find(method, path, base))
-    known = known_provider(place) or known_provider(name.rstrip("."))
-    return None if known is None else Route(known, known.find(method, path))
+    host = name.rstrip(".")
+    known = known_provider(place) or known_provider(host)
+    if known is None:
+        return None
+    if known.shares(host) and not known.claims(host, f"{path}?{parts.query}" if parts.query else path):
+        return None
+    return Route(known, known.find(method, path))
 
 
 def _split(place: str) -> tuple[str, str]:
@@ -165,8 +175,9 @@ class Routes:
 
     def known(self, host: str, port: int | None) -> bool:
         """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""
-        if known_provider(host) is not None:
-            return True
+        found = known_provider(host) or known_provider(f"{host}:{port}")
+        if found is not None:
+            return not found.shares(host)
         places = {f"{host}:{port}"} | ({host} if port in (None, 80, 443) else set())
         return any(netloc in places and not base for netloc, base, _ in self._declared)
 
