@@ -78,8 +78,11 @@ Entry: TypeAlias = "FakeLLM | Coverage"
 def _find(library: str, method: str, url: str) -> Handler | None:
     for entry in reversed(_open):
         if entry.claims(method, url):
-            covered = isinstance(entry, Coverage) and entry.library == library
-            return None if covered else entry  # what is covered comes to its library of mocks
+            if not isinstance(entry, Coverage):
+                return entry
+            if entry.library == library:
+                return None  # it comes to the library of mocks
+            return entry.fake if entry.fake in _open else entry
     return None
 
 

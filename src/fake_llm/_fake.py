@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from fake_llm import _environment, _json
 from fake_llm._call import Call, Calls, retry_count
@@ -39,6 +39,7 @@ from fake_llm._explain import (
     unused,
 )
 from fake_llm._model import Fault, Request, Response, Usage
+from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
@@ -61,6 +62,11 @@ from fake_llm._script import (
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
+
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
+    from requests.adapters import BaseAdapter
 
 __all__ = ["FakeLLM"]
 
@@ -151,7 +157,7 @@ class FakeLLM:
         """Append turns to the queue; a list among them is one turn of several parts.
 
         >>> fake = FakeLLM()
-        >>> fake.push("one", ["two", ToolCall("f")])
+        >>> fake.push("one", ["two", "in two parts"])
         >>> fake.remaining
         2
         """
@@ -243,6 +249,70 @@ class FakeLLM:
         copied._routes = Routes(copied._options.hosts)
         copied._store = Store(copied._options.context_window)
         return copied
+
+    def mount(self, target: Any, *, provider: str | None = None) -> Mounted:
+        """Put the fake into one existing client; what is given back takes it out again.
+
+        It is in place at once. `with` and `async with` give the fake, take it out at their end, and raise there what the end of a
+        block would, as soon as no other mount of this fake is left; `unmount()` only takes it out. What was there
+        before is there again, in whatever order several fakes leave; meanwhile the last one mounted answers. A mounted
+        client answers known hosts and hosts that are declared, by `hosts=` or by the environment, and refuses all else: nothing
+        it is asked goes out. It needs no credentials, as it exists already. What is mounted comes before an
+        `intercept` block.
+
+        On `respx` and `responses` the fake answers what none of the user's own routes does, those that pass requests on to the
+        network left out; other hosts are left to them, and `calls` has what was asked here too. They see one HTTP
+        library, and only while they are started. A call to a host of this fake by any other way is an
+        `UninterceptedCallError`, as long as it is mounted there. Streams arrive chunk by chunk.
+
+        Args:
+            target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, a `respx` router or `respx` itself, a
+                `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai, groq or mistralai.
+            provider: Whose language is spoken on any host that isn't known, whatever its base path.
+
+        Raises:
+            ScriptError: Something else, or a provider that can't be answered.
+
+        >>> import httpx
+        >>> client = httpx.Client(base_url="https://api.openai.com/v1")
+        >>> with FakeLLM(["Hello!"]).mount(client) as fake:
+        ...     answer = client.post("/responses", json={"model": "gpt-5", "input": "Hi"})
+        >>> answer.json()["output"][0]["content"][0]["text"]
+        'Hello!'
+        """
+        return mount(self, target, provider)
+
+    def httpx_transport(self, *, provider: str | None = None) -> httpx.MockTransport:
+        """A transport for `httpx.Client(transport=…)` or `mounts={…}`, sync and async; it refuses hosts that aren't known.
+
+        Failures are raised in the thread and task that made it; elsewhere a call gets the vendor's own 400. `fake.failures` has
+        them all, and `fake.check()` raises the first.
+
+        Args:
+            provider: Whose language is spoken on any host that isn't known.
+
+        Raises:
+            ScriptError: A provider that can't be answered.
+
+        >>> import httpx
+        >>> fake = FakeLLM(["Hello!"])
+        >>> client = httpx.Client(transport=fake.httpx_transport(provider="anthropic"))
+        >>> body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+        >>> client.post("http://localhost:4000/v1/messages", json=body).json()["content"][0]["text"]
+        'Hello!'
+        """
+        made: httpx.MockTransport = transport(self, "httpx", provider)
+        return made
+
+    def httpx2_transport(self, *, provider: str | None = None) -> httpx2.MockTransport:
+        """`httpx_transport` for httpx2."""
+        made: httpx2.MockTransport = transport(self, "httpx2", provider)
+        return made
+
+    def requests_adapter(self, *, provider: str | None = None) -> BaseAdapter:
+        """An adapter for `session.mount("https://", …)` of requests; see `httpx_transport`."""
+        made: BaseAdapter = adapter(self, provider)
+        return made
 
     def check(self) -> None:
         """Raise what the end of a block would: the first failure, else `UnusedReplyError` for turns that are left."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -106,13 +106,13 @@ def likely(method: str, path: str) -> str | None:
     return next((provider.name for provider in able if _anywhere(provider, method, path) is not None), None)
 
 
-def answerable(name: str, came: str, write: str) -> Provider:
+def answerable(name: str, came: str, write: Callable[[str], str]) -> Provider:
     """The provider of this name.
 
     Args:
         name: The name.
         came: How it was given, for the message.
-        write: What to write, with `{}` where the name stands.
+        write: What to write, of a name that would do.
 
     Raises:
         ScriptError: There is none, or one that can't be answered.
@@ -126,7 +126,7 @@ def answerable(name: str, came: str, write: str) -> Provider:
         sentence(
             f"{came}, which is no provider that can be answered.",
             "The providers are " + ", ".join(able) + ".",
-            f"Write {write.format(repr((near or ['openai'])[0]))}.",
+            f"Write {write((near or ['openai'])[0])}.",
         )
     )
 
@@ -148,7 +148,7 @@ class Routes:
 
     def declare(self, place: str, name: str) -> None:
         """Add a host."""
-        provider = answerable(name, f"hosts= got {place!r}: {name!r}", f"{{{{{place!r}: {{}}}}}}")
+        provider = answerable(name, f"hosts= got {place!r}: {name!r}", lambda near: f"{{{place!r}: {near!r}}}")
         netloc, base = _split(place)
         added = (netloc, base, provider)
         if added in self._declared:

@@ -5,7 +5,11 @@ A stack imports `fake_llm._model`, this contract and its own library, nothing el
 - `patches(module, find)`: what has to be replaced in the imported library, as `Patch` tuples; `_install`
   sets and restores them. A replacement asks `find` with the method and the URL before it reads a body, and
   calls the original where no handler claims them. It must do the same after it was taken out, as others may hold on to it.
-- a way to answer on one client without a patch, for mounting.
+- `mounted(module, client, handler)`: the same for one client, whose every request goes to the handler: `Patch` tuples
+  whose owner is that client, set and restored by `_mount`. They leave the transports or adapters that it has alone.
+
+`respx` and `responses` are libraries of mocks: they offer `mounted` only, and are given what answers for the library
+that they see.
 
 A new library is one file here and one name in `STACKS`.
 """

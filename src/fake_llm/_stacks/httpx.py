@@ -19,7 +19,7 @@ from typing import Any
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
-__all__ = ["patches", "transport"]
+__all__ = ["mounted", "patches", "transport"]
 
 MID_BODY = "peer closed connection without sending complete message body (incomplete chunked read)"
 
@@ -70,7 +70,13 @@ def patches(module: Any, find: Find) -> list[Patch]:
 
 def transport(module: Any, handler: Handler) -> Any:
     """A `MockTransport`, sync and async, whose every request goes to this handler."""
-    return _library(module).mounted(handler, module)
+    return _library(module).mounted(handler)
+
+
+def mounted(module: Any, client: Any, handler: Handler) -> list[Patch]:
+    """The client's choice of a transport; its own transports are kept, opened and closed as ever."""
+    answering = transport(module, handler)
+    return [(client, "_transport_for_url", lambda original: lambda url: answering)]
 
 
 class _Above:
@@ -104,17 +110,23 @@ class _AsyncAbove:
 
 
 class _Mounted:
-    """The two halves of a `MockTransport` without a function behind them."""
+    """The two halves of a `MockTransport` without a function behind them.
 
-    def __init__(self, handler: Handler, module: Any) -> None:
+    It answers in terms of the library that asks: a client of the other one may hold it too.
+    """
+
+    def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._library = _library(module)
 
     def handle_request(self, request: Any) -> Any:
-        return self._library.answer(request, self._handler, str(request.url))
+        return _library_of(request).answer(request, self._handler, str(request.url))
 
     async def handle_async_request(self, request: Any) -> Any:
-        return await self._library.answer_async(request, self._handler, str(request.url))
+        return await _library_of(request).answer_async(request, self._handler, str(request.url))
+
+
+def _library_of(request: Any) -> _Library:
+    return _library(sys.modules[type(request).__module__.partition(".")[0]])
 
 
 class _Played:
@@ -267,7 +279,14 @@ def _library(module: Any) -> _Library:
             "disconnect": (module.RemoteProtocolError, "Server disconnected without sending a response."),
             "raise": (module.RequestError, "the request failed"),
         },
-        own=(mock, module.ASGITransport, module.WSGITransport, module.HTTPTransport, module.AsyncHTTPTransport),
+        own=(
+            mock,
+            _Mounted,
+            module.ASGITransport,
+            module.WSGITransport,
+            module.HTTPTransport,
+            module.AsyncHTTPTransport,
+        ),
         stock=(module.HTTPTransport, module.AsyncHTTPTransport),
         any_transport=(sync, asynchronous),
     )

@@ -24,7 +24,7 @@ from requests.utils import get_encoding_from_headers
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
-__all__ = ["adapter", "patches"]
+__all__ = ["adapter", "mounted", "patches"]
 
 
 def patches(module: Any, find: Find) -> list[Patch]:
@@ -43,6 +43,12 @@ def patches(module: Any, find: Find) -> list[Patch]:
 def adapter(handler: Handler) -> BaseAdapter:
     """An adapter whose every request goes to this handler."""
     return _Mounted(handler)
+
+
+def mounted(module: Any, session: Any, handler: Handler) -> list[Patch]:
+    """The session's choice of an adapter; its own adapters are kept, and closed as ever."""
+    answering = adapter(handler)
+    return [(session, "get_adapter", lambda original: lambda url: answering)]
 
 
 class _Above(BaseAdapter):

@@ -1,0 +1,398 @@
+"""Mounting: puts a fake into one existing client, or into a library of mocks, and takes it out again.
+
+Nothing of a client is exchanged: one function of that object is shadowed, the one by which it chooses a transport. Each
+attribute has its layers, so that fakes can leave in any order: the last one mounted answers, and when all have left, the
+object is as it was.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from fake_llm import _blocks, _witness
+from fake_llm._errors import ScriptError, sentence
+from fake_llm._model import Fault, Request, Response
+from fake_llm._place import Place, here
+from fake_llm._routes import answerable
+from fake_llm._stacks import STACKS, Patch
+
+if TYPE_CHECKING:
+    from fake_llm._fake import FakeLLM
+
+__all__ = ["Mounted", "adapter", "mount", "transport"]
+
+
+CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "httpx": ("Client", "AsyncClient"),
+    "httpx2": ("Client", "AsyncClient"),
+    "requests": ("Session",),
+}
+"""The clients of the HTTP libraries in `STACKS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """Where an SDK's clients hold those of an HTTP library.
+
+    Attributes:
+        paths: Attributes that lead there; one that is `None` or missing in this generation is passed over.
+        also: Further attributes that stand aside meanwhile, each with what stands there.
+    """
+
+    paths: tuple[str, ...]
+    also: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+SDKS: Final[Mapping[str, Sdk]] = {  # read and run with the current and the previous majors, 2026-11
+    "openai": Sdk(("_client",)),
+    "anthropic": Sdk(("_client",)),
+    "groq": Sdk(("_client",)),
+    "mistralai": Sdk(("sdk_configuration.client", "sdk_configuration.async_client")),
+    "google.genai": Sdk(
+        ("_api_client._httpx_client", "_api_client._async_httpx_client"),
+        {
+            "_api_client._async_httpx_client._per_loop": False,  # 3.x sends through clients that it makes per event loop
+            "_api_client._use_aiohttp": lambda: False,  # it prefers aiohttp where that is installed
+        },
+    ),
+}
+"""By the package of their classes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Via:
+    """The fake as one mount asks it."""
+
+    fake: FakeLLM
+    provider: str | None
+
+    def claims(self, method: str, url: str) -> bool:
+        return self.provider is not None or self.fake.claims(method, url)
+
+    def answer(self, request: Request) -> Response | Fault:
+        __tracebackhide__ = True
+        return self.fake.answer(request, self.provider)
+
+    async def answer_async(self, request: Request) -> Response | Fault:
+        __tracebackhide__ = True
+        return await self.fake.answer_async(request, self.provider)
+
+
+def transport(fake: FakeLLM, library: str, provider: str | None) -> Any:
+    """A transport for a client of httpx or httpx2; where it is made is where its failures are raised."""
+    module = _library(library, f"{library}_transport()")
+    return _stack("httpx").transport(module, _bare(fake, provider, f"{library}_transport()"))
+
+
+def adapter(fake: FakeLLM, provider: str | None) -> Any:
+    """An adapter for a session of requests; where it is made is where its failures are raised."""
+    _library("requests", "requests_adapter()")
+    return _stack("requests").adapter(_bare(fake, provider, "requests_adapter()"))
+
+
+def _bare(fake: FakeLLM, provider: str | None, where: str) -> _Via:
+    _check(provider, where)
+    fake._declare_environment()
+    place = here()
+    if place not in fake._homes:
+        fake._homes = (*fake._homes, place)
+    return _Via(fake, provider)
+
+
+def _library(name: str, where: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ScriptError(
+            sentence(
+                f"{where} needs {name}, which isn't installed.",
+                "It is made of what that library has.",
+                f"Install {name}, or write fake_llm.intercept([…]), which needs none.",
+            )
+        ) from None
+
+
+def _check(provider: str | None, where: str) -> None:
+    if provider is not None:
+        answerable(provider, f"{where} got provider={provider!r}", lambda near: f'provider="{near}"')
+
+
+def mount(fake: FakeLLM, target: Any, provider: str | None) -> Mounted:
+    """Put a fake into a client or a library of mocks; see `FakeLLM.mount`."""
+    _check(provider, "mount()")
+    patches, coverage = _patches(fake, target, provider)
+    fake._declare_environment()
+    return Mounted(fake, _name(target), patches, coverage)
+
+
+class Mounted:
+    """A fake in its place: what `fake.mount(target)` gives. Leaving it as a context manager takes the fake out and checks it.
+
+    It is in place already; `with` and `async with` give the fake, and say where it ends.
+    """
+
+    def __init__(self, fake: FakeLLM, name: str, patches: list[Patch], coverage: _blocks.Coverage | None) -> None:
+        self._fake = fake
+        self._name = name
+        self._patches = patches
+        self._coverage = coverage
+        self._home: Place = here()
+        self._in_place = False
+        self._put()
+
+    def _put(self) -> None:
+        if self._coverage is not None:
+            _blocks.cover(self._coverage)
+        try:
+            with _lock:
+                for patch in self._patches:
+                    _put(self, *patch)
+                self._in_place = True
+                self._fake._mounted += 1
+                self._fake._homes = (*self._fake._homes, self._home)
+        except BaseException:
+            self._take()
+            raise
+        if (witness := _witness.current()) is not None:
+            witness.enter(self._fake)
+
+    def _take(self) -> None:
+        for owner, attribute, _ in self._patches:
+            _take(self, owner, attribute)
+        if self._coverage is not None:
+            _blocks.uncover(self._coverage)
+
+    def unmount(self) -> None:
+        """Take the fake out, without a check; once it is out, nothing more happens.
+
+        `fake.check()` raises what the end of a block would.
+        """
+        with _lock:
+            if not self._in_place:
+                return
+            self._in_place = False
+            self._fake._mounted -= 1
+            self._leave_home()
+            self._take()
+
+    def _leave_home(self) -> None:
+        homes = list(self._fake._homes)
+        if self._home in homes:
+            homes.remove(self._home)
+        self._fake._homes = tuple(homes)
+
+    def __enter__(self) -> FakeLLM:
+        with _lock:
+            if self._in_place:
+                self._leave_home()
+                self._home = here()
+                self._fake._homes = (*self._fake._homes, self._home)
+                return self._fake
+        raise RuntimeError(f"fake_llm: {self!r} was taken out already; mount the fake again")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self.unmount()
+        if not self._fake._mounted and self._fake not in _blocks.opened():  # else who leaves last has the say
+            _blocks.judge(self._fake, error)
+
+    async def __aenter__(self) -> FakeLLM:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self.__exit__(kind, error, traceback)
+
+    def __repr__(self) -> str:
+        return f"<fake_llm.mount: {self._name}, {'in place' if self._in_place else 'taken out'}>"
+
+
+# --- the layers of an attribute -----------------------------------------------------------------
+
+_KEPT: Final = "_fake_llm_layers"
+_lock: Final = threading.RLock()
+
+
+class _Layers:
+    """An attribute of somebody's object, and the fakes that shadow it: each makes its own of what is beneath."""
+
+    __slots__ = ("current", "layers", "original", "own")
+
+    def __init__(self, owner: Any, attribute: str) -> None:
+        self.own = attribute in vars(owner)
+        self.original = self.current = getattr(owner, attribute)
+        self.layers: dict[Mounted, Callable[[Any], Any]] = {}
+
+    def set(self, owner: Any, attribute: str) -> None:
+        value = self.original
+        for make in self.layers.values():
+            value = make(value)
+        self.current = value
+        setattr(owner, attribute, value)
+
+
+def _put(mounted: Mounted, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
+    kept: dict[str, _Layers] = vars(owner).setdefault(_KEPT, {})
+    layers = kept.get(attribute)
+    if layers is None:
+        layers = kept[attribute] = _Layers(owner, attribute)
+    layers.layers[mounted] = make
+    layers.set(owner, attribute)
+
+
+def _take(mounted: Mounted, owner: Any, attribute: str) -> None:
+    kept: dict[str, _Layers] = vars(owner).get(_KEPT, {})
+    layers = kept.get(attribute)
+    if layers is None or layers.layers.pop(mounted, None) is None:
+        return
+    ours = vars(owner).get(attribute) is layers.current  # else somebody replaced it after us: theirs stays
+    if layers.layers:
+        if ours:
+            layers.set(owner, attribute)
+        return
+    del kept[attribute]
+    if not kept:
+        del vars(owner)[_KEPT]
+    if ours and layers.own:
+        setattr(owner, attribute, layers.original)
+    elif ours:
+        delattr(owner, attribute)
+
+
+# --- what can be mounted on ---------------------------------------------------------------------
+
+
+def _patches(fake: FakeLLM, target: Any, provider: str | None) -> tuple[list[Patch], _blocks.Coverage | None]:
+    if (mocks := _mocks(target)) is not None:
+        return _on_mocks(fake, *mocks, provider)
+    via = _Via(fake, provider)
+    found = [patch for client in _clients(target) for patch in _on_client(client, via)]
+    if not found:
+        raise ScriptError(_refused(target))
+    return [*found, *_also(target)], None
+
+
+def _mocks(target: Any) -> tuple[str, Any] | None:
+    """The library of mocks and the mock itself, its default one where the module was given."""
+    for name, kind, default in (("respx", "Router", "mock"), ("responses", "RequestsMock", "mock")):
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        if target is module:
+            return name, getattr(module, default)
+        if isinstance(target, getattr(module, kind)):
+            return name, target
+    return None
+
+
+def _on_mocks(fake: FakeLLM, name: str, mock: Any, provider: str | None) -> tuple[list[Patch], _blocks.Coverage]:
+    if provider is not None:
+        raise ScriptError(
+            sentence(
+                f"mount({name}, provider={provider!r}) would answer every request that {name} has no answer for.",
+                "A library of mocks serves other hosts as well, so its fake answers known hosts only.",
+                f'Write hosts={{"llm.corp.example": "{provider}"}} where the fake is made.',
+            )
+        )
+    if name == "respx":
+        module = importlib.import_module("respx.router").httpx
+        answering = _stack("httpx").transport(module, fake)
+    else:
+        module = importlib.import_module("requests")
+        answering = _stack("requests").adapter(fake)
+    patches: list[Patch] = _stack(name).mounted(mock, answering, fake.claims)
+    return patches, _blocks.Coverage(fake, name, module.__name__)
+
+
+def _clients(target: Any) -> Iterator[Any]:
+    """The clients of HTTP libraries in a target: itself, or those that it holds."""
+    if _library_of(target) is not None:
+        yield target
+        return
+    sdk = _sdk(target)
+    for path in sdk.paths if sdk is not None else ():
+        found = _at(target, path)
+        if found is not None:
+            yield from _clients(found)
+
+
+def _library_of(client: Any) -> str | None:
+    for name, kinds in CLIENTS.items():
+        module = sys.modules.get(name)
+        if module is not None and isinstance(client, tuple(getattr(module, kind) for kind in kinds)):
+            return name
+    return None
+
+
+def _on_client(client: Any, via: _Via) -> list[Patch]:
+    name = _library_of(client)
+    assert name is not None
+    patches: list[Patch] = _stack(STACKS[name]).mounted(sys.modules[name], client, via)
+    return patches
+
+
+def _also(target: Any) -> Iterator[Patch]:
+    sdk = _sdk(target)
+    for path, value in sdk.also.items() if sdk is not None else ():
+        owner, _, attribute = path.rpartition(".")
+        found = _at(target, owner)
+        if found is not None and hasattr(found, attribute):
+            yield found, attribute, partial(_in_place_of, value)
+
+
+def _in_place_of(value: Any, original: Any) -> Any:
+    return value
+
+
+def _sdk(target: Any) -> Sdk | None:
+    """The row of an SDK's client; a class of the user's that extends one counts as well."""
+    modules = [f"{kind.__module__}." for kind in type(target).__mro__]
+    return next((sdk for name, sdk in SDKS.items() if any(module.startswith(f"{name}.") for module in modules)), None)
+
+
+def _at(target: Any, path: str) -> Any:
+    for attribute in path.split("."):
+        target = getattr(target, attribute, None)
+    return target
+
+
+def _stack(name: str) -> Any:
+    return importlib.import_module(f"fake_llm._stacks.{name}")
+
+
+def _name(target: Any) -> str:
+    if isinstance(target, ModuleType):
+        return target.__name__
+    kind = target if isinstance(target, type) else type(target)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
+def _refused(target: Any) -> str:
+    name = _name(target)
+    able = [f"{library}.{kind}" for library, kinds in CLIENTS.items() for kind in kinds]
+    write = "one of these, or fake_llm.intercept([…]), which needs no client"
+    if isinstance(target, type):
+        came = f"the class {name}"
+        write = f"an instance: mount({name.rpartition('.')[2]}(…))"
+    elif isinstance(target, ModuleType):
+        came = f"the module {name}"
+    else:
+        came = f"an object of type {name}"
+    return sentence(
+        f"mount() got {came}.",
+        f"A fake can be mounted on {', '.join(able)}, a respx.Router, a responses.RequestsMock, and the clients of {', '.join(SDKS)}.",
+        f"Write {write}.",
+    )
