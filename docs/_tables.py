@@ -94,7 +94,7 @@ def _carries(dialect: Dialect, part: type) -> bool:
 
 
 def _mark(yes: bool) -> str:
-    return "yes" if yes else "–"
+    return "yes" if yes else "no"
 
 
 def errors() -> Table:
