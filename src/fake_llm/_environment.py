@@ -99,8 +99,10 @@ def imported(module: str) -> None:
 
 
 def _add(module: str) -> None:
-    if module == _HUB and Path(getattr(sys.modules[_HUB], "HF_TOKEN_PATH", "")).is_file():
-        return  # somebody has logged in
+    if module == _HUB:
+        hub = sys.modules.get(_HUB)
+        if hub is None or Path(getattr(hub, "HF_TOKEN_PATH", "")).is_file():
+            return  # its clients are made without a key; or somebody has logged in
     for name, dummy, others in _WANTED[module]:
         if not any(os.environ.get(other) for other in (name, *others)):
             _added[name] = (dummy, os.environ.get(name))
