@@ -47,11 +47,11 @@ OWN_LIBRARIES = {
 }
 """What a stack may import beside `_model` and the contract in `_stacks/__init__.py`; one without a row: the library it is named after."""
 
-CORE_LIBRARIES = {"jsonschema", "orjson", "referencing"}
+CORE_LIBRARIES = {"jsonschema", "orjson", "referencing", "rich"}
 
 NOT_LOADED = (
     *("aiohttp", "boto3", "botocore", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"),
-    *("jsonschema", "pydantic", "pytest", "respx", "responses"),
+    *("jsonschema", "pydantic", "pytest", "respx", "responses", "rich"),
     *("anthropic", "cohere", "google.genai", "groq", "huggingface_hub", "litellm", "mistralai", "ollama", "openai"),
     "together",
 )

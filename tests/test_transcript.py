@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import unicodedata
 from typing import Any
 
 import httpx
 import pytest
 
 import fake_llm
+from _capability import needs
 from _ids import shown
-from _wire import ANTHROPIC, CHAT, GEMINI, VENDORS, Vendor
+from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, Vendor
 from fake_llm import (
     Disconnect,
     Error,
@@ -64,18 +68,326 @@ call 0 · openai chat · gpt-5 · whole · 200
   system     Be brief.
   user       Weather?
   tools      f, g
-  assistant  Let me look.
-  assistant  f({"city":"Paris"})
+> assistant  Let me look.
+> assistant  f({"city":"Paris"})
              (20 tokens in, 5 out, 8 cached, 2 reasoning, cost 2.0)
 
-call 1 · openai chat · gpt-5 · streamed · 200
-             … 3 earlier messages
+call 1 · openai chat · gpt-5 · streamed · 200 · continues call 0
   tool       f → sunny
-  assistant  Sunny.
+> assistant  Sunny.
              (30 tokens in, 2 out, cost 3.0, waited 1.5 s)
 
-1 side call: GET https://api.openai.com/v1/models"""
+1 side call:
+             GET https://api.openai.com/v1/models
+
+2 calls, 50 tokens in, 7 out, 8 cached, 2 reasoning, cost 5.0, waited 1.5 s"""
     )
+
+
+class Agent:
+    """Keeps its messages, as agents do, and answers each tool call with its arguments."""
+
+    def __init__(self, system: str, question: str) -> None:
+        self.system = {"role": "system", "content": system}
+        self.messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
+
+    def round(self) -> None:
+        said = CHAT.post(messages=[self.system, *self.messages], tools=TOOLS).json()["choices"][0]["message"]
+        self.messages.append(said)
+        self.messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": f"ran {call['function']['arguments']}"}
+            for call in said.get("tool_calls") or ()
+        ]
+
+
+def test_two_agents_that_take_turns() -> None:
+    with fake_llm.intercept(usage=Usage(1, 1)) as fake:
+        for system in ("plan", "act"):
+            fake.when(system=system, turn=0).reply([ToolCall("f", {"a": system}), ToolCall("f", {"a": 2})])
+            fake.when(system=system).reply(f"I {system}.")
+        plan, act = Agent("You plan.", "Go"), Agent("You act.", "Go")
+        for agent in (plan, act, act, plan):
+            agent.round()
+        plan.system = {"role": "system", "content": "You plan, later."}
+        plan.messages.append({"role": "user", "content": "And then?"})
+        plan.round()
+
+    assert (
+        fake.transcript()
+        == """\
+call 0 · openai chat · gpt-5 · whole · 200
+  system     You plan.
+  user       Go
+  tools      f, g
+> assistant  f({"a":"plan"})
+> assistant  f({"a":2})
+             (1 tokens in, 1 out)
+
+call 1 · openai chat · gpt-5 · whole · 200
+  system     You act.
+  user       Go
+  tools      f, g
+> assistant  f({"a":"act"})
+> assistant  f({"a":2})
+             (1 tokens in, 1 out)
+
+call 2 · openai chat · gpt-5 · whole · 200 · continues call 1
+  tool       f({"a":"act"}) → ran {"a":"act"}
+  tool       f({"a":2}) → ran {"a":2}
+> assistant  I act.
+             (1 tokens in, 1 out)
+
+call 3 · openai chat · gpt-5 · whole · 200 · continues call 0
+  tool       f({"a":"plan"}) → ran {"a":"plan"}
+  tool       f({"a":2}) → ran {"a":2}
+> assistant  I plan.
+             (1 tokens in, 1 out)
+
+call 4 · openai chat · gpt-5 · whole · 200 · continues call 3
+  system     You plan, later.
+  user       And then?
+> assistant  I plan.
+             (1 tokens in, 1 out)
+
+5 calls, 5 tokens in, 5 out"""
+    )
+
+
+def test_agents_that_ask_and_are_answered_the_same_are_told_apart_by_the_ids_of_their_calls() -> None:
+    with fake_llm.intercept(default=lambda call: "done" if call.tool_results else ToolCall("f", {})) as fake:
+        first, second = Agent("Be brief.", "Go"), Agent("Be brief.", "Go")
+        for agent in (first, second, first, second):
+            agent.round()
+
+    heads = [line.rpartition(" · ")[2] for line in fake.transcript().splitlines() if line.startswith("call ")]
+    assert heads == ["200", "200", "continues call 0", "continues call 1"]
+
+
+def test_a_history_that_no_call_showed_is_shown() -> None:
+    messages = [
+        {"role": "user", "content": "First."},
+        {"role": "assistant", "content": "From another day."},
+        {"role": "user", "content": "Second."},
+    ]
+    with fake_llm.intercept(["a", "b"], usage=Usage(1, 1)) as fake:
+        CHAT.post(messages=messages)
+        CHAT.post(messages=[*messages, {"role": "assistant", "content": "altered"}, {"role": "user", "content": "Go"}])
+
+    assert (
+        fake.transcript()
+        == """\
+call 0 · openai chat · gpt-5 · whole · 200
+  user       First.
+  assistant  From another day.
+  user       Second.
+> assistant  a
+             (1 tokens in, 1 out)
+
+call 1 · openai chat · gpt-5 · whole · 200 · continues call 0
+  assistant  altered
+  user       Go
+> assistant  b
+             (1 tokens in, 1 out)
+
+2 calls, 2 tokens in, 2 out"""
+    )
+
+
+def test_of_a_long_history_the_ends_are_shown() -> None:
+    messages = [{"role": ("user", "assistant")[number % 2], "content": f"m{number}"} for number in range(31)]
+
+    lines = transcript("x", messages=messages).splitlines()
+
+    assert [line.split()[-1] for line in lines[1:4]] == ["m0", "m1", "m2"]
+    assert lines[4].strip() == "… 20 more messages …"
+    assert [line.split()[-1] for line in lines[5:13]] == [f"m{number}" for number in range(23, 31)]
+    assert lines[13] == "> assistant  x"
+
+
+def test_a_call_that_builds_on_a_stored_answer() -> None:
+    with fake_llm.intercept([ToolCall("f", {"a": 1}), "done"], usage=Usage(1, 1)) as fake:
+        answer = RESPONSES.post("Go", tools=TOOLS).json()
+        output = {"type": "function_call_output", "call_id": answer["output"][0]["call_id"], "output": "ran"}
+        RESPONSES.post(input=[output], previous_response_id=answer["id"], tools=TOOLS)
+
+    head, *lines = fake.transcript().split("\n\n")[1].splitlines()
+    assert head == "call 1 · openai responses · gpt-5 · whole · 200 · continues call 0"
+    assert lines == ["  tool       f → ran", "> assistant  done", "             (1 tokens in, 1 out)"]
+
+
+def test_retries() -> None:
+    turns = [Error(429, "slow down", retry_after=2), Error("overloaded"), ConnectionError("gone"), Reply("ok", delay=2)]
+    with fake_llm.intercept(turns, virtual_time=True, usage=Usage(7, 1)) as fake:
+        for number in range(4):
+            try:
+                httpx.post(CHAT.place(), json=CHAT.body("Hi"), headers={"x-stainless-retry-count": str(number)})
+            except httpx.ConnectError:
+                assert number == 2
+
+    assert (
+        fake.transcript()
+        == """\
+call 0 · openai chat · gpt-5 · whole · 429
+  user       Hi
+> error      429 rate_limit: slow down (retry after 2 s)
+
+call 1 · openai chat · gpt-5 · whole · attempt 2 · 503
+             (asks what call 0 asked)
+> error      503 overloaded
+
+call 2 · openai chat · gpt-5 · whole · attempt 3 · no answer
+             (asks what call 1 asked)
+> fault      ConnectionError('gone')
+
+call 3 · openai chat · gpt-5 · whole · attempt 4 · 200
+             (asks what call 2 asked)
+> assistant  ok
+             (7 tokens in, 1 out, waited 2 s)
+
+4 calls, 7 tokens in, 1 out, waited 2 s"""
+    )
+
+
+def test_structured_output_and_its_schema() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    asked = {"response_format": {"type": "json_schema", "json_schema": {"name": "w", "schema": schema}}}
+
+    text = transcript({"city": "Paris"}, **asked)
+
+    assert (
+        '  schema     {"type":"object","properties":{"city":{"type":"string"}}}\n> assistant  {"city":"Paris"}\n'
+        in text
+    )
+    assert "  schema     any JSON\n" in transcript({"city": "Paris"}, response_format={"type": "json_object"})
+
+
+def test_structured_output_that_went_out_as_a_tool_call() -> None:
+    text = transcript({"city": "Paris"}, tools=TOOLS, tool_choice={"type": "function", "function": {"name": "f"}})
+
+    assert '\n> assistant  f({"city":"Paris"})\n' in text
+
+
+def test_malformed_requests_are_refused() -> None:
+    with fake_llm.intercept(strict=False) as fake:
+        httpx.post(ANTHROPIC.place(), json=ANTHROPIC.body("Hi") | {"max_tokens": "many"})
+        httpx.post(ANTHROPIC.place(), content=b"{oops")
+
+    first, second = fake.transcript().split("\n\n")
+    assert first.splitlines()[-1].startswith("> refused    400 bad_request: max_tokens: ")
+    assert second.splitlines()[1] == "             (5 bytes that are no JSON)"
+    assert second.splitlines()[2].startswith("> refused    400 bad_request: ")
+
+
+def test_what_failed_stands_where_it_failed() -> None:
+    with fake_llm.intercept([ToolCall("wrong", {})]) as fake:
+        with pytest.raises(fake_llm.ScriptMismatchError):
+            CHAT.post(tools={"right": {"type": "object"}})
+        thread = threading.Thread(target=CHAT.post, name="worker")
+        thread.start()
+        thread.join()
+        with pytest.raises(fake_llm.UninterceptedCallError):
+            socket.getaddrinfo("api.openai.com", 443)
+        first, second, last = fake.transcript().split("\n\n")
+        fake.failures.clear()
+
+    assert first.startswith("call 0 · openai chat · gpt-5 · whole · no answer\n")
+    assert "\n> failed     ScriptMismatchError: The turn calls the tool 'wrong'" in first
+    assert "wrong({})" not in first.replace("ToolCall", "")
+    assert second.startswith("call 1 · openai chat · gpt-5 · whole · 400\n")
+    assert "> failed     UnscriptedCallError: Call 1 (openai chat gpt-5) came in thread worker" in second
+    assert last.startswith("> failed     UninterceptedCallError: api.openai.com:443 was reached by")
+
+
+def test_token_counts_and_side_calls() -> None:
+    with fake_llm.intercept() as fake:
+        httpx.post(
+            "https://api.anthropic.com/v1/messages/count_tokens",
+            json={"model": "m", "messages": [{"role": "user", "content": "Hi"}]},
+        )
+        for _ in range(2):
+            httpx.get("https://generativelanguage.googleapis.com/v1beta/models?key=secret")
+
+    assert (
+        fake.transcript()
+        == """\
+call 0 · anthropic messages · count_tokens · m · 200
+  user       Hi
+> answer     {"input_tokens":7}
+
+2 side calls:
+             GET https://generativelanguage.googleapis.com/v1beta/models?key=*** (2 times)"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown_as"),
+    [
+        ("key sk-proj-abcdefghijklmnop1234 there", "key sk-proj-*** there"),
+        ("sk-ant-api03-abcdefghijklmnop1234", "sk-ant-***"),
+        ("gsk_abcdefghijklmnop1234.", "gsk_***."),
+        ("AIzaSyA-abcdefghijklmnop1234", "AIza***"),
+        ("Authorization: Bearer abcdefghijklmnop.1234", "Authorization: Bearer ***"),
+        ("sk-fake-llm and task-list-with-many-words-in-it", "sk-fake-llm and task-list-with-many-words-in-it"),
+    ],
+)
+def test_keys_are_masked_wherever_they_stand(text: str, shown_as: str) -> None:
+    with fake_llm.intercept([["ok", ToolCall("f", {"a": text})], Error(401, text), ConnectionError(text)]) as fake:
+        CHAT.post(text, tools=TOOLS)
+        CHAT.post(text, tools=TOOLS)
+        with pytest.raises(httpx.ConnectError):
+            CHAT.post(text, tools=TOOLS)
+
+    said = fake.transcript()
+    assert said.count(shown_as) == (6 if "Bearer" not in text else said.count(shown_as))
+    assert "op1234" not in said
+    assert "op.1234" not in said
+
+
+def test_a_key_is_masked_before_the_text_is_cut_into_lines() -> None:
+    for length in range(60, 100):
+        assert "xyzxyzxyz" not in transcript("ok", question="a" * length + " sk-" + "xyz" * 30).replace(
+            "\n", ""
+        ).replace(" ", "")
+
+
+def columns(line: str) -> int:
+    return sum(
+        0 if unicodedata.combining(c) or c == "\u200d" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in line
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["日本語の質問" * 60, "日本語 " * 90, "🎉👩‍👩‍👧‍👦" * 60, "❤️" * 120, "e\u0301" * 400, "a b\tc " * 90]
+)
+def test_lines_fit_in_columns(text: str) -> None:
+    lines = transcript("ok", question=text).splitlines()
+
+    assert max(map(columns, lines)) <= 100
+    assert max(map(columns, lines)) > 50
+    said = "".join(line[13:] for line in lines if not line.startswith((">", "call", "             (")))
+    assert "".join(said.split()) == "".join(text.split())
+
+
+@needs("rich")
+def test_it_is_plain_text_that_rich_prints_in_colours() -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = FakeLLM(["[bold]x"]).transcript()
+    assert type(str(text)) is str
+    with fake_llm.intercept([["[bold]no markup", ToolCall("f", {})]]) as fake:
+        CHAT.post("Hi", tools=TOOLS)
+    plain, coloured = StringIO(), StringIO()
+    Console(file=plain, width=100, color_system=None).print(fake.transcript())
+    Console(file=coloured, width=100, force_terminal=True, color_system="standard").print(fake.transcript())
+
+    assert plain.getvalue() == fake.transcript() + "\n"
+    assert "\x1b[1mcall 0 · openai chat · gpt-5 · whole · 200" in coloured.getvalue().replace("\x1b[0m\x1b[1m", "")
+    assert "\x1b[36m  user" in coloured.getvalue()
+    assert "\x1b" not in fake.transcript()
+    assert f"{fake.transcript()}" == str(fake.transcript()) == fake.transcript()
 
 
 @vendors
@@ -88,28 +400,28 @@ def test_every_vocabulary(vendor: Vendor) -> None:
         "gemini": "gemini",
     }
     assert text.startswith(f"call 0 · {name[vendor.name]} · {vendor.model} · whole · 200\n")
-    assert "  user       What is it?\n  assistant  Hello there\n" in text
+    assert "  user       What is it?\n> assistant  Hello there\n" in text
 
 
 @pytest.mark.parametrize(
     ("turn", "line"),
     [
-        ("", "  assistant"),
-        (Reply(), "  assistant  (nothing)"),
-        (Reply(finish_reason="content_filter"), "  assistant  (nothing, content_filter)"),
-        ([Thinking("hm"), "x"], "  assistant  (thinking) hm"),
-        ([Thinking("hm", redacted=True), "x"], "  assistant  (thinking, redacted)"),
-        (Refusal("no"), "  assistant  (refusal) no"),
-        (Json([1]), "  assistant  [1]"),
-        ({"a": "é"}, '  assistant  {"a":"é"}'),
-        (ToolCall("f", "{broken"), "  assistant  f({broken)"),
-        (Reply("x", choices=["y", "z"]), "  assistant  z"),
-        (Reply("x", then=Disconnect()), "  then       Disconnect()"),
-        (Error(429, "slow"), "  error      429: slow"),
-        (Error("overloaded"), "  error      overloaded"),
-        (ConnectionError("gone"), "  fault      ConnectionError('gone')"),
-        (TimeoutError, "  fault      <class 'TimeoutError'>"),
-        (Raw({"a": 1}, 201), "  raw        201 {'a': 1}"),
+        ("", "> assistant  (empty text)"),
+        (Reply(), "> assistant  (nothing)"),
+        (Reply(finish_reason="content_filter"), "> assistant  (nothing)"),
+        ([Thinking("hm"), "x"], "> assistant  (thinking) hm"),
+        ([Thinking("hm", redacted=True), "x"], "> assistant  (thinking, redacted)"),
+        (Refusal("no"), "> assistant  (refusal) no"),
+        (Json([1]), "> assistant  [1]"),
+        ({"a": "é"}, '> assistant  {"a":"é"}'),
+        (ToolCall("f", "{broken"), "> assistant  f({broken)"),
+        (Reply("x", choices=["y", "z"]), "> assistant  (choice 3) z"),
+        (Reply("x", then=Disconnect()), "> then       Disconnect()"),
+        (Error(429, "slow"), "> error      429 rate_limit: slow"),
+        (Error("overloaded"), "> error      503 overloaded"),
+        (ConnectionError("gone"), "> fault      ConnectionError('gone')"),
+        (TimeoutError, "> fault      TimeoutError"),
+        (Raw({"a": 1}, 201), '> raw        201 {"a":1}'),
     ],
     ids=shown,
 )
@@ -119,7 +431,13 @@ def test_every_turn(turn: Any, line: str) -> None:
 
 
 def test_an_image() -> None:
-    assert "  assistant  [image]" in transcript(Image(b"x"), GEMINI)
+    assert "> assistant  [image image/png, 5 bytes]" in transcript(Image(b"\x89PNG\n"), GEMINI)
+
+
+def test_why_an_answer_ended() -> None:
+    assert "finish_reason length)" in transcript(Reply("cut", finish_reason="length"))
+    assert "finish_reason content_filter)" in transcript(Reply(finish_reason="content_filter"))
+    assert "finish_reason" not in transcript("whole")
 
 
 def test_an_attempt_and_an_answer_that_never_came() -> None:

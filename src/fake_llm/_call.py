@@ -72,6 +72,7 @@ class Call:
         "_before",
         "_body",
         "_choices",
+        "_failure",
         "_refused",
         "_response",
         "cost",
@@ -94,6 +95,7 @@ class Call:
         self._body: Any = _UNREAD
         self._response: Response | None = None
         self._refused = False
+        self._failure: BaseException | None = None
         self._before: Call | None = None
         self._choices: tuple[Choice, ...] = ()
         self.index = index

@@ -324,7 +324,7 @@ class FakeLLM:
         """The calls and their answers as text for people."""
         from fake_llm._transcript import transcript
 
-        return transcript(self)
+        return transcript(self._calls, self._side_calls, self._failures)
 
     def __repr__(self) -> str:
         return f"<fake_llm.FakeLLM: {counted(self.remaining, 'turn')} left, {counted(len(self._calls), 'call')}>"
@@ -624,7 +624,8 @@ class FakeLLM:
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
         __tracebackhide__ = True
-        self._failures.append(failure.original if isinstance(failure, FunctionTurnError) else failure)
+        call._failure = failure.original if isinstance(failure, FunctionTurnError) else failure
+        self._failures.append(call._failure)
         if self._at_home():
             raise failure
         response = render_error(

@@ -3,126 +3,334 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import takewhile
+from operator import add
+from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._call import Call
-from fake_llm._model import Message
+from fake_llm._dialect import Choice, parsed_arguments
+from fake_llm._errors import clipped
+from fake_llm._explain import counted
+from fake_llm._model import Message, SentToolCall, Usage
 from fake_llm._turns import Error, Image, Json, Raw, Refusal, Reply, Structured, Thinking, ToolCall
 
-if TYPE_CHECKING:
-    from fake_llm._fake import FakeLLM
-
-__all__ = ["transcript"]
+__all__ = ["Transcript", "transcript"]
 
 _WIDTH: Final = 100
 _LABEL: Final = 11
 _LINES: Final = 12
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_MESSAGES: Final = 12
+
+_Line: TypeAlias = tuple[str, str]
+"""What a line is about, for its colour, and its text."""
+
+_COLOURS: Final = {
+    "head": "bold",
+    "system": "blue",
+    "user": "cyan",
+    "assistant": "green",
+    "tool": "magenta",
+    "note": "dim",
+    "error": "red",
+}
 
 
-def transcript(fake: FakeLLM) -> str:
-    """All calls in order; of each, what is new in it, what was answered, and what it cost.
+class Transcript(str):
+    """A transcript: plain text, which `rich` prints in colours."""
 
-    The lines are at most 100 characters long. What earlier calls showed already is left out.
+    __slots__ = ("lines",)
+
+    lines: tuple[_Line, ...]
+
+    @classmethod
+    def of(cls, lines: Iterable[_Line]) -> Transcript:
+        """The lines joined."""
+        kept = tuple(lines)
+        made = cls("\n".join(text for _, text in kept))
+        made.lines = kept
+        return made
+
+    def __rich__(self) -> Any:
+        """The text in colours: labels, and what isn't said by anybody as a whole."""
+        from rich.text import Text
+
+        text = Text()
+        for number, (kind, line) in enumerate(self.lines):
+            colour = _COLOURS.get(kind, "")
+            whole = kind in ("head", "note", "error")
+            text.append("\n" if number else "")
+            text.append(line[: 2 + _LABEL], colour)
+            text.append(line[2 + _LABEL :], colour if whole else "")
+        return text
+
+
+def transcript(
+    calls: Iterable[Call], side_calls: Iterable[Call] = (), failures: Iterable[BaseException] = ()
+) -> Transcript:
+    """Calls in order; of each, what is new in it, what was answered, and what it cost.
+
+    The lines are at most 100 columns wide, keys are masked. A call that goes on with an earlier one says so and leaves
+    out what that one showed. What the script answered has a `>` before it.
     """
-    blocks = ["\n".join(_call(call)) for call in fake.calls]
-    side = len(fake.side_calls)
-    if side:
-        blocks.append(
-            f"{side} side call{'s' if side > 1 else ''}: "
-            + ", ".join(f"{call.method} {call.url}" for call in fake.side_calls)
-        )
-    if not blocks:
-        return "No calls."
-    return "\n\n".join(blocks)
+    calls = list(calls)
+    known = _Known()
+    lines: list[_Line] = []
+    for call in calls:
+        lines += (("", ""), *_call(call, known)) if lines else _call(call, known)
+    for part in (_sides(side_calls), _others(calls, failures), _sums(calls)):
+        more = list(part)
+        lines += (("", ""), *more) if lines and more else more
+    return Transcript.of(lines or [("note", "No calls.")])
 
 
-def _call(call: Call) -> Iterator[str]:
-    words = [
-        f"call {call.index}",
-        _vocabulary(call),
-        call.model,
-        "streamed" if call.stream else "whole",
-    ]
+def _sides(side_calls: Iterable[Call]) -> Iterator[_Line]:
+    counts = Counter(f"{call.method} {call.url}" for call in side_calls)
+    if counts:
+        yield "note", f"{counted(counts.total(), 'side call')}:"
+    for text, count in counts.items():
+        yield from _wrapped("note", "", text + (f" ({count} times)" if count > 1 else ""))
+
+
+def _others(calls: Sequence[Call], failures: Iterable[BaseException]) -> Iterator[_Line]:
+    """The failures that belong to no call: hosts that were reached by a way that isn't seen."""
+    shown = {id(call._failure) for call in calls}
+    for failure in failures:
+        if id(failure) not in shown:
+            yield from _wrapped("error", "failed", f"{type(failure).__name__}: {failure}", mark=">")
+
+
+def _sums(calls: Sequence[Call]) -> Iterator[_Line]:
+    usages = [call.usage for call in calls if call.usage is not None]
+    if len(calls) > 1 and usages:
+        waited = sum(call.waited for call in calls)
+        costs = [call.cost for call in calls if call.cost is not None]
+        notes = [f"{len(calls)} calls", *_tokens(reduce(add, usages))]
+        if costs and not any(isinstance(cost, Mapping) for cost in costs):
+            notes.append(f"cost {reduce(add, costs)}")
+        if waited:
+            notes.append(f"waited {waited:g} s")
+        yield from _wrapped("note", "", ", ".join(notes), first=0)
+
+
+# --- one call -----------------------------------------------------------------------------------
+
+
+def _call(call: Call, known: _Known) -> Iterator[_Line]:
+    before, seen = known.before(call)
+    words = [f"call {call.index}", _vocabulary(call)]
+    if call.operation == "unknown":
+        words.append(f"{call.method} {call.url}")
+    elif call.operation != "chat":
+        words.append(call.operation)
+    words.append(call.model)
+    if call.operation == "chat":
+        words.append("streamed" if call.stream else "whole")
     if call.attempt > 1:
         words.append(f"attempt {call.attempt}")
-    answered = call.response
-    words.append("no answer" if answered is None else str(answered.status))
-    yield from _wrapped("", " · ".join(word for word in words if word), first=0)
-    yield from _asked(call)
+    words.append("no answer" if call.response is None else str(call.response.status))
+    if before is not None and (seen < len(_spoken(call)) or call._before is not None):
+        words.append(f"continues call {before.index}")
+    yield from _wrapped("head", "", " · ".join(word for word in words if word), first=0, indent=2)
+    yield from _asked(call, before, seen)
     yield from _answer(call)
-    notes: list[str] = []
-    if call.usage is not None:
-        notes.append(f"{call.usage.input_tokens} tokens in, {call.usage.output_tokens} out")
-        if call.usage.cached_tokens:
-            notes.append(f"{call.usage.cached_tokens} cached")
-        if call.usage.reasoning_tokens:
-            notes.append(f"{call.usage.reasoning_tokens} reasoning")
+    notes = _tokens(call.usage) if call.usage is not None else []
+    notes += [f"finish_reason {reason}" for reason in dict.fromkeys(_reasons(call))]
     if call.cost is not None:
         notes.append(f"cost {call.cost}")
     if call.waited:
         notes.append(f"waited {call.waited:g} s")
     if notes:
-        yield from _wrapped("", "(" + ", ".join(notes) + ")")
+        yield from _wrapped("note", "", "(" + ", ".join(notes) + ")")
 
 
 def _vocabulary(call: Call) -> str:
+    if call.operation == "unknown":
+        return call.provider
     named = call.dialect.replace("_", " ")
     return named if named.startswith(call.provider) else f"{call.provider} ({named})"
 
 
-def _asked(call: Call) -> Iterator[str]:
-    messages = call.messages
-    start = max((index + 1 for index, message in enumerate(messages) if message.role == "assistant"), default=0)
-    if start:
-        yield from _wrapped("", f"… {start} earlier message{'s' if start > 1 else ''}")
-    elif call.system and not any(message.role == "system" for message in messages):
-        yield from _wrapped("system", call.system)
-    for message in messages[start:]:
-        yield from _message(message)
-    if not start and call.tools:
-        yield from _wrapped("tools", ", ".join(call.tools))
+def _tokens(usage: Usage) -> list[str]:
+    notes = [f"{usage.input_tokens} tokens in, {usage.output_tokens} out"]
+    for count, word in (
+        (usage.cached_tokens, "cached"),
+        (usage.cache_write_tokens, "written to the cache"),
+        (usage.reasoning_tokens, "reasoning"),
+    ):
+        if count:
+            notes.append(f"{count} {word}")
+    return notes
 
 
-def _message(message: Message) -> Iterator[str]:
+def _reasons(call: Call) -> Iterator[str]:
+    """Why the answers ended, where they weren't simply complete."""
+    for choice in call._choices if call._failure is None else ():
+        if choice.finish_reason not in ("stop", "tool_calls", "refusal"):
+            yield choice.finish_reason
+
+
+# --- what was asked -----------------------------------------------------------------------------
+
+
+class _Known:
+    """The calls so far, to be found by the messages that a later call begins with."""
+
+    def __init__(self) -> None:
+        self._calls: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
+
+    def before(self, call: Call) -> tuple[Call | None, int]:
+        """The call that this one goes on with, and how many of its messages were shown there; remembers this one."""
+        said = _spoken(call)
+        prefixes = [0]
+        for message in said:
+            prefixes.append(hash((prefixes[-1], message)))
+        found = (call._before, 0) if call._before is not None else self._earlier(call, said, prefixes)
+        if found[1] == len(said) == 1 and call.attempt == 1:
+            found = None, 0  # to ask a short question again is no sign of belonging together
+        if said:
+            self._calls[len(said), prefixes[-1]].append(call)
+        return found
+
+    def _earlier(self, call: Call, said: Sequence[Message], prefixes: Sequence[int]) -> tuple[Call | None, int]:
+        """The latest call whose messages, and its answer if it is there, begin this one's; best one whose answer is."""
+        best: tuple[tuple[bool, bool], tuple[Call | None, int]] = (False, False), (None, 0)
+        for count in range(len(said), 0, -1):
+            answer = list(takewhile(lambda message: message.role == "assistant", said[count:]))
+            for other in reversed(self._calls.get((count, prefixes[count]), ())):
+                if other.operation != call.operation or said[:count] != _spoken(other):
+                    continue
+                answered = any(_is(answer, choice) for choice in other._choices)
+                fit = answered, other.system == call.system
+                if fit > best[0]:
+                    best = fit, (other, count + len(answer) if answered else count)
+                if all(fit) or count == len(said):
+                    break
+            if best[0][0]:
+                break
+        return best[1]
+
+
+def _spoken(call: Call) -> tuple[Message, ...]:
+    sent = call.messages
+    if call._before is not None and sent:  # only there do its results have names
+        sent = call.conversation[-len(sent) :]
+    return tuple(message for message in sent if message.role != "system")
+
+
+def _is(messages: Sequence[Message], choice: Choice) -> bool:
+    """Whether messages of a history are just this answer, however they are cut."""
+    if not messages:
+        return False
+    said = "".join(message.text for message in messages)
+    made = [item for message in messages for item in message.tool_calls]
+    calls = [SentToolCall(item.name, parsed_arguments(item.json), item.id) for item in choice.tool_calls]
+    return "".join(said.split()) == "".join(choice.text.split()) and made == calls
+
+
+def _asked(call: Call, before: Call | None, seen: int) -> Iterator[_Line]:
+    if call.body is None and call.raw:
+        yield from _wrapped("note", "", f"({counted(len(call.raw), 'byte')} that are no JSON)")
+    said = _spoken(call)
+    if before is not None and seen == len(said) > 0:
+        yield from _wrapped("note", "", f"(asks what call {before.index} asked)")
+    if call.system and (before is None or before.system != call.system):
+        yield from _wrapped("system", "system", call.system)
+    new = said[seen:]
+    head = len(new) if len(new) <= _MESSAGES else 3
+    arguments = _arguments(call)
+    for message in new[:head]:
+        yield from _message(message, arguments)
+    if head < len(new):
+        tail = _MESSAGES - head - 1
+        yield from _wrapped("note", "", f"… {len(new) - head - tail} more messages …")
+        for message in new[-tail:]:
+            yield from _message(message, arguments)
+    if call.tools and (before is None or before.tools.keys() != call.tools.keys()):
+        yield from _wrapped("tools", "tools", ", ".join(call.tools))
+    if call.schema is not None and (before is None or before.schema != call.schema):
+        yield from _wrapped("tools", "schema", clipped(_json.text(call.schema), 240) if call.schema else "any JSON")
+
+
+def _arguments(call: Call) -> dict[str, str]:
+    """By their ids, the arguments of tool calls whose tool was called more than once: its results can't be told apart by its name."""
+    calls = [item for message in call.conversation for item in message.tool_calls]
+    names = [item.name for item in calls]
+    return {
+        item.id: clipped(_json.text(item.arguments), 60)
+        for item in calls
+        if item.id is not None and names.count(item.name) > 1
+    }
+
+
+def _message(message: Message, arguments: dict[str, str]) -> Iterator[_Line]:
     for result in message.tool_results:
-        yield from _wrapped(
-            "tool", f"{result.name or result.id or 'result'} → {'error: ' if result.is_error else ''}{result.text}"
-        )
+        name = result.name or result.id or "result"
+        if result.id in arguments:
+            name += f"({arguments[result.id]})"
+        yield from _wrapped("tool", "tool", f"{name} → {'error: ' if result.is_error else ''}{result.text}")
+    if message.thinking:
+        yield from _wrapped(message.role, message.role, f"(thinking) {message.thinking}")
     if message.text and not message.tool_results:
-        yield from _wrapped(message.role, message.text)
+        yield from _wrapped(message.role, message.role, message.text)
     for item in message.tool_calls:
-        yield from _wrapped(message.role, f"{item.name}({_json.text(item.arguments)})")
+        yield from _wrapped(message.role, message.role, f"{item.name}({_json.text(item.arguments)})")
 
 
-def _answer(call: Call) -> Iterator[str]:
+# --- what was answered --------------------------------------------------------------------------
+
+
+def _answer(call: Call) -> Iterator[_Line]:
     reply = call.reply
-    if isinstance(reply, Reply):
-        for answer in (reply, *reply.choices) if reply.parts or not reply.choices else reply.choices:
-            for part in answer.parts:
-                yield from _wrapped("assistant", _part(part))
-        if not reply.parts and not reply.choices:
-            yield from _wrapped(
-                "assistant", f"(nothing, {reply.finish_reason})" if reply.finish_reason else "(nothing)"
-            )
-        if reply.then is not None:
-            yield from _wrapped("then", repr(reply.then))
+    failure = call._failure
+    if failure is not None:
+        yield from _wrapped("error", "failed", f"{type(failure).__name__}: {failure}", mark=">")
+    elif isinstance(reply, Reply):
+        yield from _reply(call, reply)
     elif isinstance(reply, Error):
-        yield from _wrapped("error", f"{reply.kind}" + (f": {reply.message}" if reply.message else ""))
-    elif isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
-        yield from _wrapped("fault", repr(reply))
+        yield from _wrapped("error", "refused" if call._refused else "error", _error(call, reply), mark=">")
+    elif isinstance(reply, type) and issubclass(reply, BaseException):
+        yield from _wrapped("error", "fault", reply.__name__, mark=">")
+    elif isinstance(reply, BaseException):
+        yield from _wrapped("error", "fault", repr(reply), mark=">")
     elif isinstance(reply, Raw):
-        yield from _wrapped("raw", f"{reply.status} {reply.body!r}")
+        body = _json.text(reply.body) if isinstance(reply.body, (dict, list)) else repr(reply.body)
+        yield from _wrapped("assistant", "raw", f"{reply.status} {clipped(body, 1000)}", mark=">")
+        if reply.then is not None:
+            yield from _wrapped("error", "then", repr(reply.then), mark=">")
     elif reply is not None:
-        yield from _wrapped("assistant", repr(reply))
+        yield from _wrapped("assistant", "assistant", clipped(repr(reply), 1000), mark=">")
+    elif call.response is not None:
+        body = " ".join(call.response.body.decode(errors="replace").split())
+        yield from _wrapped("assistant", "answer", clipped(body, 240), mark=">")
+
+
+def _reply(call: Call, reply: Reply) -> Iterator[_Line]:
+    given: list[tuple[Any, ...]] = [choice.parts for choice in call._choices] or [reply.parts]
+    for number, parts in enumerate(given, 1):
+        which = f"(choice {number}) " if len(given) > 1 else ""
+        for part in parts or ("",):
+            text = _part(part) if parts else "(nothing)"
+            yield from _wrapped("assistant", "assistant", which + text, mark=">")
+    if reply.then is not None:
+        yield from _wrapped("error", "then", repr(reply.then), mark=">")
+
+
+def _error(call: Call, error: Error) -> str:
+    status = "" if call.response is None else f"{call.response.status} "
+    told = f": {error.message}" if error.message else ""
+    later = f" (retry after {error.retry_after:g} s)" if error.retry_after is not None else ""
+    body = f", body {error.body!r}" if error.body is not None else ""
+    return f"{status}{error.name}{told}{later}{body}"
 
 
 def _part(part: Any) -> str:
     if isinstance(part, str):
-        return part
+        return part or "(empty text)"
     if isinstance(part, ToolCall):
         return f"{part.name}({part.json})"
     if isinstance(part, Thinking):
@@ -131,17 +339,78 @@ def _part(part: Any) -> str:
         return f"(refusal) {part.text}"
     if isinstance(part, (Json, Structured)):
         return _json.text(part.value)
-    return "[image]" if isinstance(part, Image) else repr(part)
+    if isinstance(part, Image):
+        return f"[image {part.data if isinstance(part.data, str) else f'{part.media_type}, {len(part.data)} bytes'}]"
+    return repr(part)
 
 
-def _wrapped(label: str, text: str, *, first: int = 2) -> Iterator[str]:
+# --- lines --------------------------------------------------------------------------------------
+
+_KEYS: Final = re.compile(
+    r"\b(sk-(?:ant-|proj-|or-|svcacct-)?|gsk_|xai-|hf_|pplx-|r8_|nvapi-|tgp_v1_|fw_|AIza|ya29\.|ghp_|github_pat_|AKIA)[A-Za-z0-9_-]{16,}"
+    r"|\b((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{16,}"
+)
+"""How the keys of vendors begin (2026-11): long enough to be no word."""
+
+_UNPRINTABLE: Final = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""Controls, those that turn the direction of a text among them, and halves of characters."""
+
+
+def _wrapped(
+    kind: str, label: str, text: str, *, mark: str = "", first: int = 2, indent: int | None = None
+) -> Iterator[_Line]:
     """Lines of at most the width, the label before the first of them; long texts are cut in the middle."""
+    text = _KEYS.sub(lambda found: f"{found[1] or found[2]}***", text)
     text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
-    indent = " " * (first + (_LABEL if first else 2))
-    lines = [line for part in (text.splitlines() or [""]) for line in textwrap.wrap(part, _WIDTH - len(indent)) or [""]]
+    inset = (first + _LABEL if first else 0) if indent is None else indent
+    lines = [line for part in (text.splitlines() or [""]) for line in _cut(part.expandtabs(4), _WIDTH - inset)]
     if len(lines) > _LINES:
-        left_out = len(lines) - _LINES + 1
-        lines = [*lines[: _LINES - 3], f"… {left_out} more lines …", *lines[-2:]]
-    for index, line in enumerate(lines):
-        head = (" " * first + label.ljust(_LABEL) if first else "") if index == 0 else indent
-        yield (head + line).rstrip()
+        lines = [*lines[: _LINES - 3], f"… {len(lines) - _LINES + 1} more lines …", *lines[-2:]]
+    head = mark.ljust(first) + label.ljust(_LABEL) if first else ""
+    for number, line in enumerate(lines):
+        yield kind, ((head if number == 0 else " " * inset) + line).rstrip()
+
+
+def _cut(line: str, width: int) -> Iterator[str]:
+    """A line in pieces that fit, between words where there are some."""
+    if len(line) * 2 <= width or (line.isascii() and len(line) <= width):
+        yield line
+        return
+    piece, used = "", 0
+    for word in re.findall(r"\s+|\S+", line):
+        wide = _columns(word)
+        if used + wide > width and word.isspace():
+            yield piece
+            piece, used = "", 0
+            continue
+        if used + wide > width and piece.strip():
+            yield piece.rstrip()
+            piece, used = "", 0
+        if used + wide <= width:
+            piece, used = piece + word, used + wide
+            continue
+        for character in word:  # a word that is wider than a line
+            columns = _columns(character)
+            if used + columns > width:
+                yield piece
+                piece, used = "", 0
+            piece, used = piece + character, used + columns
+    if piece or not line:
+        yield piece
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal shows it: two columns for a wide character, none for one that joins the one before."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if character == "\ufe0f":  # makes a picture, two wide, of a sign that is one
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
