@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-__all__ = ["compact", "freeze", "loads", "pretty", "spaced", "text"]
+__all__ = ["compact", "freeze", "loads", "pretty", "sorted_keys", "spaced", "text"]
 
 _DIGITS = bytes(b"0"[0] if byte in b"0123456789" else b" "[0] for byte in range(256))
 _LONG_NUMBER = b"0" * 17
@@ -76,6 +76,14 @@ def pretty(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except TypeError:
         return _standard(value, indent=2)
+
+
+def sorted_keys(value: Any) -> bytes:
+    """Bytes without any blank, the keys of every object in the order of the alphabet."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return _standard(value, separators=(",", ":"), sort_keys=True)
 
 
 def spaced(value: Any) -> bytes:

@@ -1,0 +1,213 @@
+"""Azure OpenAI: content filters beside everything, a first chunk about the prompt alone (recorded 2024-04 to 2026-08)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from fake_llm._dialect import Delta, Exchange
+from fake_llm._differences import Difference
+from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._model import HeaderItems
+
+__all__ = ["AZURE_CHAT", "AZURE_RESPONSES"]
+
+_SAFE: Final = {"filtered": False, "severity": "safe"}
+_UNSEEN: Final = {"detected": False, "filtered": False}
+_ANSWER: Final = {
+    "hate": _SAFE,
+    "protected_material_code": _UNSEEN,
+    "protected_material_text": _UNSEEN,
+    "self_harm": _SAFE,
+    "sexual": _SAFE,
+    "violence": _SAFE,
+}
+_FILTERED: Final = {**_ANSWER, "hate": {"filtered": True, "severity": "high"}}
+_PROMPT: Final = [
+    {
+        "prompt_index": 0,
+        "content_filter_results": {
+            "hate": _SAFE,
+            "jailbreak": _UNSEEN,
+            "self_harm": _SAFE,
+            "sexual": _SAFE,
+            "violence": _SAFE,
+        },
+    }
+]
+
+
+def _document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
+    choices = [
+        {**choice, "content_filter_results": _FILTERED if choice.get("finish_reason") == "content_filter" else _ANSWER}
+        for choice in document["choices"]
+    ]
+    return {"prompt_filter_results": _PROMPT, **document, "choices": choices}
+
+
+def _events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The prompt's filter results come first, in a chunk of blanks."""
+    first = {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": _PROMPT}
+    for chunk in content:
+        for choice in chunk["choices"]:
+            choice["content_filter_results"] = _ANSWER if isinstance(chunk, Delta) else {}
+    for chunk in closing:
+        for choice in chunk["choices"]:
+            if isinstance(choice, dict):
+                blocked = choice.get("finish_reason") == "content_filter"
+                choice["content_filter_results"] = _FILTERED if blocked else {}
+    return [first, *content], closing
+
+
+_FILTERS: Final = [
+    {
+        "blocked": False,
+        "source_type": "prompt",
+        "content_filter_raw": [],
+        "content_filter_results": {},
+        "content_filter_offsets": {"start_offset": 0, "end_offset": 0, "check_offset": 0},
+    }
+]
+
+
+def _response(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
+    """`content_filters` before `error`."""
+    written: dict[str, Any] = {}
+    for name, value in document.items():
+        if name == "error" and "content_filters" not in document:
+            written["content_filters"] = _FILTERS
+        written[name] = value
+    return written
+
+
+def _response_events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
+    for event in (*content, *closing):
+        response = event.get("response") if isinstance(event, dict) else None
+        if isinstance(response, dict):
+            event["response"] = _response(exchange, response)
+            if event["type"] in ("response.created", "response.in_progress"):
+                event["response"]["content_filters"] = None
+    return content, closing
+
+
+def _common(exchange: Exchange) -> HeaderItems:
+    return (
+        ("apim-request-id", exchange.ids.uuid()),
+        ("strict-transport-security", "max-age=31536000; includeSubDomains; preload"),
+        ("x-content-type-options", "nosniff"),
+        ("x-ms-region", "East US 2"),
+    )
+
+
+def _headers(exchange: Exchange) -> HeaderItems:
+    return (
+        *_common(exchange),
+        ("x-request-id", exchange.ids.uuid()),
+        ("x-ms-rai-invoked", "true"),
+        ("x-ms-deployment-name", exchange.model),
+        ("x-ratelimit-limit-requests", "50"),
+        ("x-ratelimit-limit-tokens", "50000"),
+        ("x-ratelimit-remaining-requests", "49"),
+        ("x-ratelimit-remaining-tokens", "49994"),
+        ("x-ratelimit-reset-requests", "1"),
+        ("x-ratelimit-reset-tokens", "0"),
+        ("x-ratelimit-renewalperiod-requests", "60"),
+        ("x-ratelimit-renewalperiod-tokens", "60"),
+    )
+
+
+def _failed(said: Said) -> HeaderItems:
+    wait = said.error.retry_after
+    more = () if wait is None else (("retry-after-ms", str(math.ceil(wait * 1000))),)
+    return (*_common(said.exchange), *more)
+
+
+_GATEWAY: Final = frozenset({"authentication", "permission", "quota", "unavailable", "overloaded", "timeout"})
+"""Errors of the gateway, which have a code and a message only."""
+
+
+def _body(said: Said) -> dict[str, Any]:
+    name, code, text = said.error.name, said.code, said.message
+    if name in _GATEWAY:
+        return {"error": {"code": code, "message": text}}
+    if name == "rate_limit":
+        return {"error": {"code": code, "message": text, "details": text}}
+    if name == "not_found":
+        return {"error": {"type": said.type, "code": code, "message": text}}
+    error = {"message": text, "type": said.type, "param": said.param, "code": code}
+    if name != "content_filter":
+        return {"error": error}
+    inner = {
+        "hate": {"filtered": True, "severity": "high"},
+        "jailbreak": _UNSEEN,
+        "self_harm": _SAFE,
+        "sexual": _SAFE,
+        "violence": _SAFE,
+    }
+    innererror = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": inner}
+    return {"error": {**error, "type": None, "status": said.status, "innererror": innererror}}
+
+
+ERRORS: Final = Errors(
+    body=_body,
+    headers=_failed,
+    usual={
+        "authentication": Usual(
+            401,
+            "",
+            "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription "
+            "and use a correct regional API endpoint for your resource.",
+            "401",
+        ),
+        "permission": Usual(403, "", "Access denied due to Virtual Network/Firewall rules.", "403"),
+        "not_found": Usual(
+            404,
+            "invalid_request_error",
+            "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, please wait a moment and try again.",
+            "DeploymentNotFound",
+        ),
+        "context_length": Usual(
+            400,
+            "invalid_request_error",
+            "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. Please reduce the length of the messages.",
+            "context_length_exceeded",
+            "messages",
+        ),
+        "content_filter": Usual(
+            400,
+            "",
+            "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. "
+            "To learn more about our content filtering policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766",
+            "content_filter",
+            "prompt",
+        ),
+        "rate_limit": Usual(
+            429, "", "Your requests to {model} for {model} in eastus2 have exceeded rate limit.", "RateLimitReached"
+        ),
+        "quota": Usual(403, "", "Out of call volume quota. Quota will be replenished later.", "403"),
+        "unavailable": Usual(
+            503,
+            "",
+            "The service is temporarily unable to process your request. Please try again later.",
+            "ServiceUnavailable",
+        ),
+        "overloaded": Usual(
+            503,
+            "",
+            "The service is temporarily unable to process your request. Please try again later.",
+            "ServiceUnavailable",
+        ),
+        "timeout": Usual(408, "", "The operation was timeout.", "Timeout"),
+    },
+)
+
+AZURE_CHAT: Final = Difference(
+    document=_document,
+    events=_events,
+    headers=_headers,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
+)
+AZURE_RESPONSES: Final = Difference(
+    document=_response, events=_response_events, headers=_headers, failure=ERRORS.failure
+)

@@ -1,0 +1,208 @@
+"""OpenRouter: the provider behind it, its reasoning twice, what it cost, an error inside a chunk (recorded 2025-07 to 2026-08)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
+from fake_llm._differences.chat import chat
+from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._model import HeaderItems
+from fake_llm._turns import Thinking
+
+__all__ = ["ERRORS", "OPENROUTER"]
+
+_PROVIDERS: Final = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "google": "Google",
+    "x-ai": "xAI",
+    "deepseek": "DeepSeek",
+    "mistralai": "Mistral",
+    "perplexity": "Perplexity",
+    "cohere": "Cohere",
+}
+_NATIVE: Final = {
+    "openai": {},
+    "anthropic": {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"},
+    "google": {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"},
+}
+
+
+def _maker(exchange: Exchange) -> str:
+    return exchange.model.partition("/")[0]
+
+
+def _id(ids: Ids) -> str:
+    return f"gen-{CREATED}-{ids.alnum(20)}"
+
+
+def _more(exchange: Exchange) -> dict[str, Any]:
+    more: dict[str, Any] = {"provider": _PROVIDERS.get(_maker(exchange), "Together")}
+    if not exchange.stream:
+        more["system_fingerprint"] = None
+        more["service_tier"] = None
+    return more
+
+
+def _usage(exchange: Exchange) -> dict[str, Any]:
+    usage = exchange.usage
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total,
+        "cost": 0,
+        "is_byok": False,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cached_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+            "audio_tokens": 0,
+            "video_tokens": 0,
+        },
+        "cost_details": {
+            "upstream_inference_cost": 0,
+            "upstream_inference_prompt_cost": 0,
+            "upstream_inference_completions_cost": 0,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_tokens,
+            "image_tokens": 0,
+            "audio_tokens": 0,
+        },
+    }
+
+
+def _details(text: str, signature: str | None = None) -> dict[str, Any]:
+    signed = {} if signature is None else {"signature": signature}
+    return {"type": "reasoning.text", "text": text, "format": "unknown", "index": 0, **signed}
+
+
+def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
+    written = {**message, "refusal": None, "reasoning": message.get("reasoning")}
+    thoughts = [part for part in exchange.choices[index].of(Thinking) if not part.redacted]
+    if thoughts:
+        written["reasoning_details"] = [_details(message["reasoning"], thoughts[-1].signature)]
+    return written
+
+
+def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:
+    """Each delta has a role and a content; thoughts come twice."""
+    content = None if "tool_calls" in delta or "function_call" in delta else ""
+    written = {"content": content, "role": "assistant", **delta}
+    if written.get("reasoning"):
+        written["reasoning_details"] = [_details(written["reasoning"])]
+    elif "reasoning" in written:
+        del written["reasoning"]
+    return written
+
+
+def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
+    reason = choice["finish_reason"]
+    return {**choice, "native_finish_reason": _NATIVE.get(_maker(exchange), {}).get(reason, reason)}
+
+
+def _headers(exchange: Exchange) -> HeaderItems:
+    return (
+        ("x-generation-id", exchange.id or _id(exchange.ids)),
+        ("access-control-expose-headers", "X-Generation-Id,X-Provider-Name,cf-ray"),
+        *_COMMON,
+    )
+
+
+_COMMON: Final = (
+    ("referrer-policy", "no-referrer, strict-origin-when-cross-origin"),
+    ("x-content-type-options", "nosniff"),
+)
+
+
+def _body(said: Said) -> dict[str, Any]:
+    error: dict[str, Any] = {"message": said.message, "code": said.status}
+    if said.error.name == "rate_limit":
+        error["metadata"] = {
+            "headers": dict(_limits(said)),
+            "provider_name": None,
+        }
+    elif said.error.name in ("overloaded", "unavailable", "server_error", "content_filter"):
+        error["metadata"] = {"raw": said.message, "provider_name": _more(said.exchange)["provider"]}
+    return {"error": error}
+
+
+def _limits(said: Said) -> HeaderItems:
+    return (
+        ("X-RateLimit-Limit", "1"),
+        ("X-RateLimit-Remaining", "0"),
+        ("X-RateLimit-Reset", str(int((CREATED + (said.error.retry_after or 0)) * 1000))),
+    )
+
+
+def _failed(said: Said) -> HeaderItems:
+    limits = _limits(said) if said.error.name == "rate_limit" else ()
+    return (*_COMMON, *((name.lower(), value) for name, value in limits))
+
+
+def _event(said: Said) -> list[WireEvent]:
+    """A chunk like any other with the error in it, and the terminator after it."""
+    exchange = said.exchange
+    chunk = {
+        "id": exchange.id or _id(exchange.ids),
+        "object": "chat.completion.chunk",
+        "created": exchange.created,
+        "model": exchange.model,
+        "provider": _more(exchange)["provider"],
+        "error": {"code": said.status, "message": said.message},
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"content": "", "role": "assistant"},
+                "finish_reason": "error",
+                "native_finish_reason": None,
+            }
+        ],
+    }
+    return [chunk, b"data: [DONE]\n\n"]
+
+
+ERRORS: Final = Errors(
+    body=_body,
+    headers=_failed,
+    event=_event,
+    usual={
+        "authentication": Usual(401, "", "Missing Authentication header"),
+        "permission": Usual(403, "", "This model requires moderation, and your input was flagged."),
+        "not_found": Usual(404, "", "No endpoints found for {model}."),
+        "context_length": Usual(
+            400,
+            "",
+            "This endpoint's maximum context length is 200000 tokens. However, you requested about 200001 tokens (200001 of text input). "
+            'Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
+        ),
+        "content_filter": Usual(403, "", "Provider returned error"),
+        "rate_limit": Usual(429, "", "Rate limit exceeded: free-models-per-min. "),
+        "quota": Usual(402, "", "Insufficient credits. Add more using https://openrouter.ai/settings/credits"),
+        "timeout": Usual(408, "", "Request timed out"),
+        "server_error": Usual(500, "", "Internal Server Error"),
+        "overloaded": Usual(502, "", "Provider returned error"),
+        "unavailable": Usual(503, "", "There is no available model provider that meets your routing requirements"),
+    },
+)
+
+OPENROUTER: Final = chat(
+    keys="id object created model provider system_fingerprint service_tier choices usage",
+    chunk_keys="id object created model provider choices usage",
+    choice_keys="index logprobs delta finish_reason native_finish_reason message",
+    message_keys="role content refusal reasoning reasoning_details tool_calls function_call",
+    delta_keys="content role reasoning reasoning_details tool_calls function_call",
+    call_keys="type index id function custom",
+    id=_id,
+    more=_more,
+    reasoning="reasoning",
+    opening="joined",
+    usage=_usage,
+    usage_in="again",
+    uncounted=True,
+    message=_message,
+    delta=_delta,
+    choice=_choice,
+    headers=_headers,
+    errors=ERRORS,
+)
