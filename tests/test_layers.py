@@ -21,7 +21,7 @@ LAYERS = (
     ("_model",),
     ("_turns",),
     ("_dialect", "_options"),
-    ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens"),
+    ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),
     ("_routes",),
