@@ -16,7 +16,14 @@ from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
+from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.deepseek import DEEPSEEK
+from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.groq import GROQ
+from fake_llm._differences.openrouter import OPENROUTER
+from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.xai import XAI
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import huggingface, models, tokens, traces
@@ -144,6 +151,12 @@ GEMINI_ARRAY: Final = JsonArray()
 COMPATIBLE_SSE: Final = Sse()
 GROQ_WHOLE: Final = Whole(_json.compact, b"\n")
 BARE_SSE: Final = Sse(content_type="text/event-stream")
+SORTED: Final = Whole(_json.sorted_keys)
+PRETTY: Final = Whole(_json.pretty, content_type="application/json; charset=utf-8")
+AZURE_SSE: Final = Sse(dumps=_json.sorted_keys)
+OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
+OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
+PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -341,12 +354,21 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         name="azure",
         hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
         prefix="/openai[/v1|/deployments/{deployment}]",
-        endpoints=(_chat(), *_responses(), *COMPACT_MODELS),
+        endpoints=(
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models]"),
+            *_responses(difference=AZURE_RESPONSES),
+            *COMPACT_MODELS,
+            *_messages("/anthropic/v1"),
+        ),
         base_urls=("AZURE_OPENAI_ENDPOINT",),
     ),
     _compatible(
         "together",
         "api.together.ai api.together.xyz api-inference.together.ai",
+        difference=TOGETHER,
+        whole=PRETTY,
+        wire=BARE_SSE,
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -354,14 +376,30 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "fireworks",
         "api.fireworks.ai",
         "/inference/v1",
+        difference=FIREWORKS,
+        wire=BARE_SSE,
         more=(*_responses(), *_messages()),
         base_urls="FIREWORKS_BASE_URL",
         credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
     ),
-    _compatible("deepseek", "api.deepseek.com", "[/v1|/beta]", more=_messages("/anthropic[/v1]")),
-    _compatible("openrouter", "openrouter.ai", "/api/v1"),
-    _compatible("xai", "api.x.ai", more=_responses()),
-    _compatible("perplexity", "api.perplexity.ai", "[/v1]"),
+    _compatible(
+        "deepseek",
+        "api.deepseek.com",
+        "[/v1|/beta]",
+        difference=DEEPSEEK,
+        more=(*_responses(), *_messages("/anthropic[/v1]")),
+    ),
+    _compatible(
+        "openrouter",
+        "openrouter.ai",
+        "/api/v1",
+        difference=OPENROUTER,
+        whole=OPENROUTER_WHOLE,
+        wire=OPENROUTER_SSE,
+        more=(*_responses(), *_messages()),
+    ),
+    _compatible("xai", "api.x.ai", difference=XAI, wire=BARE_SSE, more=(*_responses(), *_messages())),
+    _compatible("perplexity", "api.perplexity.ai", "[/v1]", difference=PERPLEXITY, whole=SORTED, wire=PERPLEXITY_SSE),
     _compatible(
         "cerebras",
         "api.cerebras.ai",
