@@ -48,6 +48,9 @@ def _document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
 def _events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
     """The prompt's filter results come first, in a chunk of blanks."""
     first = {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": _PROMPT}
+    for chunk in (*content, *closing):
+        if "service_tier" not in (exchange.extra or {}):
+            chunk.pop("service_tier", None)
     for chunk in content:
         for choice in chunk["choices"]:
             choice["content_filter_results"] = _ANSWER if isinstance(chunk, Delta) else {}

@@ -16,7 +16,7 @@ from fake_llm._differences.errors import Errors
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
 
-__all__ = ["chat", "thinks", "usage_like_openai", "uuid"]
+__all__ = ["answer_id", "chat", "thinks", "usage_like_openai", "uuid"]
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -33,6 +33,13 @@ _CALL_KEYS: Final = "index id type function custom"
 def uuid(ids: Ids) -> str:
     """A bare UUID as the id of an answer."""
     return ids.uuid()
+
+
+def answer_id(exchange: Exchange, make: Callable[[Ids], str]) -> str:
+    """The id of the answer, made once: for its body and its headers."""
+    if exchange.id is None:
+        exchange.id = make(exchange.ids)
+    return exchange.id
 
 
 def usage_like_openai(exchange: Exchange) -> Json:
@@ -247,7 +254,7 @@ class _Accent:
 
     def _own(self, exchange: Exchange) -> Json:
         """What stands once in every answer and chunk, the script's own words excepted."""
-        own: Json = {"id": exchange.id or self.id(exchange.ids)}
+        own: Json = {"id": answer_id(exchange, self.id)}
         if self.fingerprint is not None:
             own["system_fingerprint"] = self.fingerprint(exchange)
         own |= self.more(exchange)

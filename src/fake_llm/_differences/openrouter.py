@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import answer_id, chat
 from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
@@ -97,13 +97,16 @@ def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, A
 
 
 def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
+    """A chunk has no log probabilities where there are none."""
     reason = choice["finish_reason"]
+    if "delta" in choice and choice["logprobs"] is None:
+        choice = {name: value for name, value in choice.items() if name != "logprobs"}
     return {**choice, "native_finish_reason": _NATIVE.get(_maker(exchange), {}).get(reason, reason)}
 
 
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
-        ("x-generation-id", exchange.id or _id(exchange.ids)),
+        ("x-generation-id", answer_id(exchange, _id)),
         ("access-control-expose-headers", "X-Generation-Id,X-Provider-Name,cf-ray"),
         *_COMMON,
     )
@@ -144,7 +147,7 @@ def _event(said: Said) -> list[WireEvent]:
     """A chunk like any other with the error in it, and the terminator after it."""
     exchange = said.exchange
     chunk = {
-        "id": exchange.id or _id(exchange.ids),
+        "id": answer_id(exchange, _id),
         "object": "chat.completion.chunk",
         "created": exchange.created,
         "model": exchange.model,

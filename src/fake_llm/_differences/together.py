@@ -6,7 +6,7 @@ import zlib
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import answer_id, chat
 from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._framing import Whole
 from fake_llm._model import HeaderItems
@@ -63,7 +63,7 @@ def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
 
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
-        ("x-request-id", _id(exchange.ids)),
+        ("x-request-id", answer_id(exchange, _id)),
         ("x-inference-version", "v2"),
         ("x-ratelimit", "false"),
         ("x-ratelimit-limit", "10"),
@@ -77,7 +77,7 @@ def _headers(exchange: Exchange) -> HeaderItems:
 def _body(said: Said) -> dict[str, Any]:
     """With an id of its own."""
     error = {"message": said.message, "type": said.type, "param": said.param, "code": said.code}
-    return {"id": _id(said.exchange.ids), "error": error}
+    return {"id": answer_id(said.exchange, _id), "error": error}
 
 
 ERRORS: Final = Errors(

@@ -17,7 +17,7 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
     usage = exchange.usage
     return {
         "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens - usage.reasoning_tokens,
+        "completion_tokens": max(0, usage.output_tokens - usage.reasoning_tokens),
         "total_tokens": usage.total,
         "prompt_tokens_details": {
             "text_tokens": usage.input_tokens,
