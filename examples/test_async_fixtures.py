@@ -1,4 +1,4 @@
-"""Async tests: the client is a fixture that is closed in the end, the fake is one that is open around it."""
+"""Async tests: the client is a fixture that is closed in the end, and the plugin's `fake_llm` is open around it."""
 
 import asyncio
 
@@ -6,8 +6,7 @@ import anthropic
 import pytest
 import pytest_asyncio
 
-import fake_llm
-from fake_llm import Reply
+from fake_llm import FakeLLM, Reply, Usage
 
 # --- the app -------------------------------------------------------------------------------------
 
@@ -30,21 +29,15 @@ async def tell(client, prompt, shown, patience=10.0):
 # --- its tests -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def llm():
-    with fake_llm.intercept() as fake:
-        yield fake
-
-
 @pytest_asyncio.fixture
-async def client(llm):
+async def client(fake_llm):
     async with anthropic.AsyncAnthropic() as client:
         yield client
 
 
 @pytest.mark.asyncio
-async def test_words_are_shown_as_they_come(llm, client):
-    llm.push(Reply("Once upon a time", usage=fake_llm.Usage(12, 4)))
+async def test_words_are_shown_as_they_come(client, fake_llm: FakeLLM):
+    fake_llm.push(Reply("Once upon a time", usage=Usage(12, 4)))
     shown = []
 
     assert await tell(client, "A story", shown) == 4
@@ -53,8 +46,8 @@ async def test_words_are_shown_as_they_come(llm, client):
 
 
 @pytest.mark.asyncio
-async def test_a_model_that_is_too_slow_is_cut_short(llm, client):
-    llm.push(Reply("Once upon a time", interval=60))
+async def test_a_model_that_is_too_slow_is_cut_short(client, fake_llm: FakeLLM):
+    fake_llm.push(Reply("Once upon a time", interval=60))
     shown = []
 
     assert await tell(client, "A story", shown, patience=0.05) == 0
@@ -63,9 +56,9 @@ async def test_a_model_that_is_too_slow_is_cut_short(llm, client):
 
 
 @pytest.mark.asyncio
-async def test_stories_are_told_side_by_side(llm, client):
-    llm.when(input="cats").reply("Meow.")
-    llm.when(input="dogs").reply("Woof.")
+async def test_stories_are_told_side_by_side(client, fake_llm: FakeLLM):
+    fake_llm.when(input="cats").reply("Meow.")
+    fake_llm.when(input="dogs").reply("Woof.")
     cats, dogs = [], []
 
     await asyncio.gather(tell(client, "About cats", cats), tell(client, "About dogs", dogs))

@@ -6,8 +6,7 @@ from fastapi import FastAPI, HTTPException
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
-import fake_llm
-from fake_llm import Error
+from fake_llm import Error, FakeLLM
 
 # --- the app -------------------------------------------------------------------------------------
 
@@ -44,25 +43,24 @@ def web():
         yield client
 
 
-def test_the_answer_reaches_the_browser(web):
-    with fake_llm.intercept(["We open at nine."]) as fake:
-        response = web.post("/ask", json={"text": "When do you open?"})
+@pytest.mark.fake_llm(["We open at nine."])
+def test_the_answer_reaches_the_browser(web, fake_llm: FakeLLM):
+    response = web.post("/ask", json={"text": "When do you open?"})
 
-    assert response.json() == {"answer": "We open at nine.", "tokens": fake.usage.total}
-    assert fake.calls[0].system == "Answer customers of a bookshop."
-    assert fake.calls[0].last_user_text == "When do you open?"
+    assert response.json() == {"answer": "We open at nine.", "tokens": fake_llm.usage.total}
+    assert fake_llm.calls[0].system == "Answer customers of a bookshop."
+    assert fake_llm.calls[0].last_user_text == "When do you open?"
 
 
+@pytest.mark.fake_llm([Error(429, retry_after=7)])
 def test_a_limit_of_the_provider_becomes_a_503(web):
-    with fake_llm.intercept([Error(429, retry_after=7)]):
-        response = web.post("/ask", json={"text": "When do you open?"})
+    response = web.post("/ask", json={"text": "When do you open?"})
 
     assert response.status_code == 503
     assert response.headers["retry-after"] == "7"
 
 
-def test_a_bad_request_costs_nothing(web):
-    with fake_llm.intercept() as fake:
-        assert web.post("/ask", json={"txt": "typo"}).status_code == 422
+def test_a_bad_request_costs_nothing(web, fake_llm: FakeLLM):
+    assert web.post("/ask", json={"txt": "typo"}).status_code == 422
 
-    assert not fake.calls
+    assert not fake_llm.calls

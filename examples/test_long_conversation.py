@@ -3,7 +3,7 @@
 import groq
 import pytest
 
-import fake_llm
+from fake_llm import FakeLLM
 
 # --- the app -------------------------------------------------------------------------------------
 
@@ -31,13 +31,16 @@ class Chat:
 # --- its tests -----------------------------------------------------------------------------------
 
 
+pytestmark = pytest.mark.fake_llm(default="Tell me more.")
+
+
 @pytest.fixture
-def llm():
-    with fake_llm.intercept(default="Tell me more.") as fake:
-        fake.when(last="my name", turn=0).reply("Hello!")
-        fake.when(last="refund", times=1).reply("Which order?")
-        fake.when(last="refund").reply("As I asked: which order?")
-        yield fake
+def llm(fake_llm: FakeLLM):
+    """The model: what it says to what, in the order in which rules are asked."""
+    fake_llm.when(last="my name", turn=0).reply("Hello!")
+    fake_llm.when(last="refund", times=1).reply("Which order?")
+    fake_llm.when(last="refund").reply("As I asked: which order?")
+    return fake_llm
 
 
 def test_the_same_question_again_gets_another_answer(llm):
@@ -68,10 +71,9 @@ def test_old_rounds_are_forgotten_and_the_instructions_never(llm):
     ]
 
 
-def test_a_conversation_doesnt_grow_without_end():
-    with fake_llm.intercept(default="Tell me more.") as fake:
-        chat = Chat("You are polite.", rounds=3)
-        for number in range(10):
-            chat.say(f"remark {number}")
+def test_a_conversation_doesnt_grow_without_end(fake_llm: FakeLLM):
+    chat = Chat("You are polite.", rounds=3)
+    for number in range(10):
+        chat.say(f"remark {number}")
 
-    assert [len(call.messages) for call in fake.calls] == [2, 4, 6, 6, 6, 6, 6, 6, 6, 6]
+    assert [len(call.messages) for call in fake_llm.calls] == [2, 4, 6, 6, 6, 6, 6, 6, 6, 6]
