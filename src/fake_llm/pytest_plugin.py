@@ -249,7 +249,10 @@ def _scripted(item: pytest.Item) -> FakeLLM:
     from fake_llm._errors import ScriptError, sentence
     from fake_llm._fake import FakeLLM
 
-    marks = list(item.iter_markers("fake_llm"))
+    own = [id(mark) for mark in getattr(getattr(item, "callspec", None), "marks", ())]
+    marks = sorted(
+        item.iter_markers("fake_llm"), key=lambda mark: id(mark) not in own
+    )  # that of a parameter is closest
     scripts = [mark.args for mark in marks if mark.args]
     options = item.config.stash[_INI].copy()
     for mark in reversed(marks):
@@ -267,9 +270,11 @@ def _scripted(item: pytest.Item) -> FakeLLM:
                 )
         return FakeLLM(*scripts[0] if scripts else (), **options)
     except ScriptError as error:
-        _, line, name = item.reportinfo()
-        where = item.nodeid.partition("::")[0] if line is None else f"{item.nodeid.partition('::')[0]}:{line + 1}"
-        pytest.fail(f"{where}: the script of {name} can't be one.\n{error}", pytrace=False)
+        wrong = error
+    _, line, name = item.reportinfo()
+    file = item.nodeid.partition("::")[0]
+    where = file if line is None else f"{file}:{line + 1}"
+    pytest.fail(f"{where}: the script of {name} can't be one.\n{wrong}", pytrace=False)
 
 
 # --- the phases of a test -----------------------------------------------------------------------
@@ -305,21 +310,29 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, Any, Any]:
-    """Open the block of a marked test before the first fixture of its own; let a failure in a fixture be cached.
+    """Open the block of a marked test before the first fixture of its own; let what goes wrong be remembered.
 
-    pytest keeps no account of a fixture that is left by a `BaseException`, and breaks when the next test asks for it (9.2, 2026-11).
+    pytest keeps no account of a fixture that is left by a `BaseException`, or whose hook fails, and breaks when the next
+    test asks for it (9.2, 2026-11).
     """
     __tracebackhide__ = True
-    if fixturedef.scope == "function" and _marked(request.node):
-        _block(request.node)
     try:
+        if fixturedef.scope == "function" and _marked(request.node):
+            _block(request.node)
         return (yield)
     except BaseException as error:
-        if not _ours(error):
+        if not _ours(error) and not isinstance(error, (Exception, pytest.fail.Exception)):
             raise
-        error = _original(error)
-        fixturedef.cached_result = (None, fixturedef.cache_key(cast("Any", request)), (error, error.__traceback__))
-        raise error from error.__cause__
+        original = _original(error)
+        if original is not error or fixturedef.cached_result is None:
+            fixturedef.cached_result = (
+                None,
+                fixturedef.cache_key(cast("Any", request)),
+                (original, original.__traceback__),
+            )
+        if original is not error:
+            raise original from original.__cause__
+        raise
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -343,12 +356,15 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     fake = item.stash.get(_FAKE, None)
     witness = item.stash[_WITNESS]
     witness.late = late = []
-    for block in _open():
+    homes = [(block, block._home) for block in _open()]
+    for block, _ in homes:
         block._home = None
     try:
         return (yield)
     finally:
         witness.late = None
+        for block, home in homes:
+            block._home = home if block in _open() else None
         if fake is not None and (failure := fake._first_failure()) is not None:
             late.append(failure)
         if late and isinstance(sys.exc_info()[1], (Exception, NoneType)):
@@ -398,9 +414,11 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
             _blocks.judge(fake, error)
         elif error is not None and (original := _original(error)) is not error:
             raise original from original.__cause__
-    except BaseException:
+    except BaseException as verdict:
         if caught:
             caught.clear()
+            if isinstance(error, Exception):
+                verdict.__context__ = error
         raise
     finally:
         if fake is not None:
