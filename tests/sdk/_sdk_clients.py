@@ -673,12 +673,20 @@ class Client:
 
 
 class Stainless(Client):
-    """openai, anthropic and groq: made by one generator, so they are alike."""
+    """openai, anthropic and groq: made by one generator, so they are alike.
 
-    def __init__(self, package: str, maker: str, vocabulary: Any, **options: Any) -> None:
-        super().__init__(f"{package}.{maker}/{vocabulary.dialect}", vocabulary, is_async="Async" in maker, **options)
+    Args:
+        base_url: Where another provider speaks the vocabulary.
+    """
+
+    def __init__(
+        self, package: str, maker: str, vocabulary: Any, *, base_url: str | None = None, **options: Any
+    ) -> None:
+        spoken = vocabulary.dialect if base_url is None else options["provider"]
+        super().__init__(f"{package}.{maker}/{spoken}", vocabulary, is_async="Async" in maker, **options)
         self.package = package
         self.maker = maker
+        self.where = {} if base_url is None else {"base_url": base_url}
 
     @property
     def module(self) -> Any:
@@ -688,13 +696,13 @@ class Stainless(Client):
         return {}
 
     def plain(self) -> Any:
-        return {0: getattr(self.module, self.maker)()}
+        return {0: getattr(self.module, self.maker)(**self.where)}
 
     def sdk(self, ask: Ask) -> Any:
         """A client for so many retries; `with_options` would lose the strict validation."""
         if ask.retries not in self._made:
             kind = getattr(self.module, self.maker)
-            self._made[ask.retries] = kind(max_retries=ask.retries, _strict_response_validation=True)
+            self._made[ask.retries] = kind(max_retries=ask.retries, _strict_response_validation=True, **self.where)
         return self._made[ask.retries]
 
     wraps_stream_faults = False
