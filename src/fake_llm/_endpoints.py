@@ -16,14 +16,27 @@ from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
+from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.cerebras import CEREBRAS
+from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
+from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.deepseek import DEEPSEEK
 from fake_llm._differences.fireworks import FIREWORKS
+from fake_llm._differences.gemini import GEMINI
+from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
+from fake_llm._differences.huggingface import HUGGINGFACE
+from fake_llm._differences.moonshot import MOONSHOT
+from fake_llm._differences.nvidia import NVIDIA
+from fake_llm._differences.ollama import OLLAMA
 from fake_llm._differences.openrouter import OPENROUTER
 from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI
+from fake_llm._differences.zai import ZAI
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import huggingface, models, tokens, traces
@@ -149,7 +162,7 @@ GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
 COMPATIBLE_SSE: Final = Sse()
-GROQ_WHOLE: Final = Whole(_json.compact, b"\n")
+COMPACT_LINE: Final = Whole(_json.compact, b"\n")
 BARE_SSE: Final = Sse(content_type="text/event-stream")
 SORTED: Final = Whole(_json.sorted_keys)
 PRETTY: Final = Whole(_json.pretty, content_type="application/json; charset=utf-8")
@@ -335,7 +348,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_models(
                 gemini.DIALECT, models.gemini_list, models.gemini_one, whole=GEMINI_PRETTY, name="/models/{model}"
             ),
-            _chat("/openai/chat/completions", wire=BARE_SSE),
+            _chat("/openai/chat/completions", wire=BARE_SSE, difference=GEMINI),
             *(replace(row, path="/openai" + row.path) for row in COMPACT_MODELS),
         ),
     ),
@@ -344,7 +357,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "api.groq.com",
         "/openai/v1",
         difference=GROQ,
-        whole=GROQ_WHOLE,
+        whole=COMPACT_LINE,
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
@@ -403,6 +416,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     _compatible(
         "cerebras",
         "api.cerebras.ai",
+        difference=CEREBRAS,
+        wire=BARE_SSE,
         more=(_look_up("/tcp_warming", traces.taken, operation="warm_up"),),
         base_urls="CEREBRAS_BASE_URL",
         credentials=(("cerebras.cloud.sdk", "CEREBRAS_API_KEY", "csk-fake-llm", ()),),
@@ -412,6 +427,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "router.huggingface.co api-inference.huggingface.co"
         " *.aws.endpoints.huggingface.cloud *.azure.endpoints.huggingface.cloud *.gcp.endpoints.huggingface.cloud",
         "[/{provider}[/openai|/inference|/compatibility]]/v1",
+        difference=HUGGINGFACE,
+        wire=BARE_SSE,
         shared=(
             (
                 "huggingface.co",  # downloads of models and tokenizers go on
@@ -419,20 +436,21 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ),
         ),
         more=(
-            _chat(prefix="/{provider}(/v1/openai|/v3/openai|/api/paas/v4)", wire=COMPATIBLE_SSE),
-            _chat(prefix="[/hf-inference]/models/{model...}/v1", wire=COMPATIBLE_SSE),
+            _chat(prefix="/{provider}(/v1/openai|/v3/openai|/api/paas/v4)", wire=BARE_SSE, difference=HUGGINGFACE),
+            _chat(prefix="[/hf-inference]/models/{model...}/v1", wire=BARE_SSE, difference=HUGGINGFACE),
             _look_up("/api/models/{model...}", huggingface.model, prefix=""),
             _look_up("/api/agent-harnesses", huggingface.harnesses, operation="harnesses", prefix=""),
         ),
         credentials=(("huggingface_hub.constants", "HF_TOKEN", "hf_fake_llm", ("HUGGING_FACE_HUB_TOKEN",)),),
     ),
-    _compatible("nvidia", "integrate.api.nvidia.com"),
-    _compatible("sambanova", "api.sambanova.ai", more=(*_responses(), *_messages())),
-    _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", more=_messages("/anthropic[/v1]")),
+    _compatible("nvidia", "integrate.api.nvidia.com", difference=NVIDIA),
+    _compatible("sambanova", "api.sambanova.ai", difference=SAMBANOVA, more=(*_responses(), *_messages())),
+    _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", difference=MOONSHOT, more=_messages("/anthropic[/v1]")),
     _compatible(
         "zai",
         "api.z.ai open.bigmodel.cn",
         "/api[/coding]/paas/v4",
+        difference=ZAI,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
         credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
@@ -441,12 +459,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "dashscope",
         "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
         "[/api/v2/apps/protocols]/compatible-mode/v1",
+        difference=DASHSCOPE,
         more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
     ),
     _compatible(
         "ai21",
         "api.ai21.com",
         "/studio/v1",
+        difference=AI21,
         base_urls="AI21_API_HOST",
         credentials=(("ai21", "AI21_API_KEY", "fake-llm", ()),),
     ),
@@ -454,21 +474,34 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "writer",
         "api.writer.com",
         path="/chat",
+        difference=WRITER,
         base_urls="WRITER_BASE_URL",
         credentials=(("writerai", "WRITER_API_KEY", "fake-llm", ()),),
     ),
-    _compatible("github", "models.github.ai models.inference.ai.azure.com", "[[/orgs/{org}]/inference]"),
+    _compatible(
+        "github",
+        "models.github.ai models.inference.ai.azure.com",
+        "[[/orgs/{org}]/inference]",
+        difference=GITHUB,
+        whole=SORTED,
+        wire=AZURE_SSE,
+    ),
     _compatible(
         "cloudflare",
         "gateway.ai.cloudflare.com",
         "/v1/{account}/{gateway}/{provider}[/v1]",
+        difference=AI_GATEWAY,
         shared=(("api.cloudflare.com", "/client/v4/accounts/{account}/ai/(v1|run)/{rest...}"),),
         more=(
-            _chat(prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}", wire=COMPATIBLE_SSE),
+            _chat(
+                prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}",
+                wire=COMPATIBLE_SSE,
+                difference=AI_GATEWAY,
+            ),
             *_responses(),
             *_messages(),
             _generate_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
-            _chat(prefix=_WORKERS_AI, wire=COMPATIBLE_SSE),
+            _chat(prefix=_WORKERS_AI, wire=COMPATIBLE_SSE, difference=WORKERS_AI),
             *_responses(prefix=_WORKERS_AI),
         ),
     ),
@@ -476,6 +509,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "ollama",
         "localhost:11434 127.0.0.1:11434 [::1]:11434 0.0.0.0:11434",
         shared=(("ollama.com", "/(v1|api)/{rest...}"),),
+        difference=OLLAMA,
+        whole=COMPACT_LINE,
+        wire=BARE_SSE,
         more=(*_responses(), *_messages()),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
     ),

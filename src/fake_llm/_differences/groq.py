@@ -1,35 +1,38 @@
-"""Groq: timings in the usage, `x_groq`, the usage in the finish chunk (recorded 2025-03 to 2026-06)."""
+"""Groq: timings in the usage, `x_groq`, whole tool calls, the usage in the finish chunk (recorded 2025-03 to 2026-06)."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from fake_llm._dialect import Delta, Exchange
-from fake_llm._differences import Difference
-from fake_llm._model import HeaderItems
+from fake_llm._dialect import Exchange, Ids, WireEvent
+from fake_llm._differences.chat import chat
+from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._framing import Whole
+from fake_llm._json import compact
+from fake_llm._model import Event, HeaderItems
 
 __all__ = ["GROQ"]
 
-_GROQ_HEADERS: Final = (
-    ("x-groq-region", "us-west-1"),
-    ("x-ratelimit-limit-requests", "14400"),
-    ("x-ratelimit-limit-tokens", "18000"),
-    ("x-ratelimit-remaining-requests", "14399"),
-    ("x-ratelimit-remaining-tokens", "17968"),
-    ("x-ratelimit-reset-requests", "6s"),
-    ("x-ratelimit-reset-tokens", "90ms"),
-)
+_SEED: Final = 581_043_163
 
 
-def _groq_headers(exchange: Exchange) -> HeaderItems:
-    return (*_GROQ_HEADERS, ("x-request-id", "req_" + exchange.ids.lower(26)))
+def _id(ids: Ids) -> str:
+    return "chatcmpl-" + ids.uuid()
 
 
-def _groq_id(exchange: Exchange) -> str:
-    return exchange.id or "chatcmpl-" + exchange.ids.uuid()
+def _tool_id(ids: Ids, number: int) -> str:
+    return ids.lower(9)
 
 
-def _groq_usage(exchange: Exchange) -> dict[str, Any]:
+def _fingerprint(exchange: Exchange) -> str:
+    return "fp_" + exchange.ids.hex(10)
+
+
+def _request_id(exchange: Exchange) -> str:
+    return "req_" + exchange.ids.lower(26)
+
+
+def _usage(exchange: Exchange) -> dict[str, Any]:
     usage = exchange.usage
     timed: dict[str, Any] = {
         "queue_time": 0.01,
@@ -44,74 +47,123 @@ def _groq_usage(exchange: Exchange) -> dict[str, Any]:
         timed["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
     if usage.reasoning_tokens:
         timed["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
-    return timed | dict(usage.details)
+    return timed
 
 
-def _groq_message(message: dict[str, Any]) -> dict[str, Any]:
-    """`reasoning` for the thoughts; no `content` beside tool calls (43 of 43), no `refusal`, no `annotations`."""
-    kept = {key: value for key, value in message.items() if key not in ("refusal", "annotations", "reasoning_content")}
-    if "reasoning_content" in message:
-        kept["reasoning"] = message["reasoning_content"]
-    if kept.get("content") is None and message.get("refusal"):
-        kept["content"] = message["refusal"]
-    if kept.get("content") is None and "tool_calls" in kept:
-        kept.pop("content", None)
-    return kept
-
-
-def _groq_document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
+def _more(exchange: Exchange) -> dict[str, Any]:
+    if exchange.stream:
+        return {}
     return {
-        **document,
-        "id": _groq_id(exchange),
-        "choices": [{**choice, "message": _groq_message(choice["message"])} for choice in document["choices"]],
-        "usage": _groq_usage(exchange),
         "usage_breakdown": None,
-        "system_fingerprint": "fp_" + exchange.ids.hex(10),
-        "x_groq": {"id": "req_" + exchange.ids.lower(26)},
+        "x_groq": {"id": _request_id(exchange), "seed": _SEED},
         "service_tier": "on_demand",
     }
 
 
-_GROQ_CHUNK_KEYS: Final = ("id", "object", "created", "model", "system_fingerprint", "choices", "usage")
+def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:
+    """Thoughts of gpt-oss name their channel."""
+    if not delta.get("reasoning"):
+        return {name: value for name, value in delta.items() if name != "reasoning"}
+    return {**delta, "channel": "analysis"} if "gpt-oss" in exchange.model else delta
 
 
-def _groq_chunk(chunk: dict[str, Any], answer: str, fingerprint: str) -> dict[str, Any]:
-    kept: dict[str, Any] = {
-        key: chunk[key] for key in _GROQ_CHUNK_KEYS if key in chunk and (key != "usage" or chunk[key] is not None)
-    }
-    kept |= {"id": answer, "system_fingerprint": fingerprint}
-    kept["choices"] = [
-        {"logprobs": None, **choice, "delta": _groq_delta(choice["delta"])} for choice in chunk["choices"]
-    ]
-    return Delta(kept) if isinstance(chunk, Delta) else kept
-
-
-def _groq_delta(delta: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in delta.items() if key not in ("refusal", "reasoning_content")}
-    if delta.get("refusal"):
-        kept["content"] = delta["refusal"]
-    if "reasoning_content" in delta:
-        kept["reasoning"] = delta["reasoning_content"]
-        kept["channel"] = "analysis"
-    return kept
-
-
-def _groq_events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
+def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dict[str, Any]]) -> None:
     """The request's id in the first chunk, the usage in the finish chunk even when nobody asked for it."""
-    fingerprint, answer = "fp_" + exchange.ids.hex(10), _groq_id(exchange)
-    request = "req_" + exchange.ids.lower(26)
-    content = [_groq_chunk(chunk, answer, fingerprint) for chunk in content]
-    closing = [_groq_chunk(chunk, answer, fingerprint) for chunk in closing]
-    first = next(iter(content), None)
-    if first is not None:
-        first["x_groq"] = {"id": request}
-    for chunk in closing:
-        if chunk["choices"]:
-            chunk["x_groq"] = {"id": request, "usage": _groq_usage(exchange)}
-        else:
-            chunk["usage"] = _groq_usage(exchange)
-            chunk["service_tier"] = "on_demand"
-    return content, closing
+    request = _request_id(exchange)
+    if content:
+        content[0]["x_groq"] = {"id": request, "seed": _SEED}
+    *ends, last = closing
+    counted = last.get("usage")
+    if counted is None:
+        ends = closing
+    else:
+        last["service_tier"] = "on_demand"
+    for chunk in ends:
+        chunk["x_groq"] = {"id": request, "usage": counted or _usage(exchange) | dict(exchange.usage.details)}
+        if counted is not None:
+            chunk["usage"] = counted
 
 
-GROQ: Final = Difference(document=_groq_document, events=_groq_events, headers=_groq_headers)
+def _headers(exchange: Exchange) -> HeaderItems:
+    return (
+        ("x-groq-region", "us-west-1"),
+        ("x-ratelimit-limit-requests", "14400"),
+        ("x-ratelimit-limit-tokens", "18000"),
+        ("x-ratelimit-remaining-requests", "14399"),
+        ("x-ratelimit-remaining-tokens", "17968"),
+        ("x-ratelimit-reset-requests", "6s"),
+        ("x-ratelimit-reset-tokens", "90ms"),
+        ("x-request-id", _request_id(exchange)),
+    )
+
+
+def _body(said: Said) -> dict[str, Any]:
+    """With a code only where there is one."""
+    code = {} if said.code is None else {"code": said.code}
+    return {"error": {"message": said.message, "type": said.type, **code}}
+
+
+def _failed(said: Said) -> HeaderItems:
+    return (("x-groq-region", "us-west-1"), ("x-request-id", _request_id(said.exchange)))
+
+
+def _event(said: Said) -> list[WireEvent]:
+    """The only event of Groq that has a name."""
+    return [Event("error", {"error": {**_body(said)["error"], "status_code": said.status}})]
+
+
+ERRORS: Final = Errors(
+    body=_body,
+    headers=_failed,
+    event=_event,
+    layout=Whole(compact, b"\n"),
+    usual={
+        "authentication": Usual(401, "invalid_request_error", "Invalid API Key", "invalid_api_key"),
+        "not_found": Usual(
+            404,
+            "invalid_request_error",
+            "The model `{model}` does not exist or you do not have access to it.",
+            "model_not_found",
+        ),
+        "context_length": Usual(
+            400,
+            "invalid_request_error",
+            "Please reduce the length of the messages or completion.",
+            "context_length_exceeded",
+        ),
+        "rate_limit": Usual(
+            429,
+            "tokens",
+            "Rate limit reached for model `{model}` in organization `org_fake` service tier `on_demand` on tokens per minute (TPM): "
+            "Limit 18000, Used 18000, Requested 100. Please try again later. Visit https://console.groq.com/docs/rate-limits for more information.",
+            "rate_limit_exceeded",
+        ),
+        "server_error": Usual(500, "internal_server_error", "Internal Server Error", "internal_server_error"),
+        "overloaded": Usual(
+            503,
+            "internal_server_error",
+            "{model} is currently over capacity. Please try again and back off exponentially.",
+            "over_capacity",
+        ),
+        "unavailable": Usual(503, "internal_server_error", "Service Unavailable", "service_unavailable"),
+    },
+)
+
+GROQ: Final = chat(
+    keys="id object created model choices usage usage_breakdown system_fingerprint x_groq service_tier",
+    chunk_keys="id object created model system_fingerprint choices usage",
+    message_keys="role content reasoning tool_calls function_call",
+    call_keys="id type function custom",
+    id=_id,
+    tool_id=_tool_id,
+    fingerprint=_fingerprint,
+    more=_more,
+    reasoning="reasoning",
+    blank="absent",
+    whole_calls=True,
+    usage=_usage,
+    delta=_delta,
+    chunks=_chunks,
+    headers=_headers,
+    errors=ERRORS,
+)
