@@ -83,7 +83,7 @@ def run_console(example: Example) -> None:
 
 def like(shown: str, came: str) -> bool:
     """Whether a line is the one that is shown; times differ."""
-    return re.sub(r"[\d.]+s", "", shown.strip(" =")) == re.sub(r"[\d.]+s", "", came.strip(" ="))
+    return re.sub(r"[\d.]+s", "", shown.strip(" =-")) == re.sub(r"[\d.]+s", "", came.strip(" =-"))
 
 
 def folder_of(example: Example) -> Path:
