@@ -13,6 +13,8 @@ from typing import Any
 from _recorded import Recording, load
 from _shape import Difference, differences, shape, values
 from fake_llm._dialect import Asked, Choice, Dialect, Exchange, Ids
+from fake_llm._differences import SAME
+from fake_llm._differences import Difference as HostDifference
 from fake_llm._model import Event, Usage
 from fake_llm._turns import Reply, ToolCall
 
@@ -33,6 +35,9 @@ FREE = frozenset(
         "thoughtSignature",
         "sequence_number",
         "inference_geo",
+        "seed",
+        "token_id",
+        "end_offset",
     ]
 )
 """Keys whose values may differ: ids, times, fingerprints and what is opaque to everybody but the vendor."""
@@ -50,7 +55,11 @@ def compare(recording: Recording) -> tuple[Difference, ...]:
 
 
 def _compare_documents(dialect: Dialect, recording: Recording, document: dict[str, Any]) -> Iterator[Difference]:
-    ours = dialect.document(exchange_of(dialect, recording, document))
+    exchange = exchange_of(dialect, recording, document)
+    ours = dialect.document(exchange)
+    if recording.difference.document is not None:
+        ours = recording.difference.document(exchange, ours)
+    ours = json.loads(json.dumps(ours))
     for path, theirs, mine in differences(shape([document], indexed=True), shape([ours], indexed=True)):
         yield Difference(recording.id, "document", path, theirs, mine)
     yield from _compare_values(recording, document, ours)
@@ -60,7 +69,7 @@ def _compare_streams(dialect: Dialect, recording: Recording) -> Iterator[Differe
     document = whole(recording.dialect, recording.events)
     exchange = exchange_of(dialect, recording, document)
     recorded = [event for event in recording.events if event.get("type") not in _PASSING]
-    ours = [event for event in payloads(dialect, exchange) if event.get("type") not in _PASSING]
+    ours = [event for event in payloads(dialect, exchange, recording.difference) if event.get("type") not in _PASSING]
     order, our_order = _order(recording.dialect, recorded), _order(recording.dialect, ours)
     if order != our_order:
         first = next(
@@ -94,9 +103,11 @@ def _compare_values(recording: Recording, document: dict[str, Any], ours: dict[s
             yield Difference(recording.id, "value", path, theirs, mine)
 
 
-def payloads(dialect: Dialect, exchange: Exchange) -> list[dict[str, Any]]:
+def payloads(dialect: Dialect, exchange: Exchange, difference: HostDifference = SAME) -> list[dict[str, Any]]:
     """The payloads of all our events, as a client would parse them."""
     content, closing = dialect.events(exchange)
+    if difference.events is not None:
+        content, closing = difference.events(exchange, content, closing)
     found = [event.payload if isinstance(event, Event) else event for event in (*content, *closing)]
     assert all(isinstance(payload, dict) for payload in found), found
     return [json.loads(json.dumps(payload)) for payload in found]
@@ -167,6 +178,7 @@ def whole(dialect: str, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    events = [event for event in events if event["id"]]  # Azure's first is about the prompt alone
     document = {key: value for key, value in events[0].items() if key not in ("choices", "usage", "obfuscation")} | {
         "object": "chat.completion"
     }
@@ -185,7 +197,7 @@ def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
                 },
             )
             _add_delta(choice["message"], sent["delta"])
-            choice["finish_reason"] = sent["finish_reason"] or choice["finish_reason"]
+            choice["finish_reason"] = sent.get("finish_reason") or choice["finish_reason"]
             if sent.get("logprobs"):
                 old = choice["logprobs"] or {}
                 choice["logprobs"] = {
@@ -305,7 +317,9 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         )
     if dialect == "openai_chat":
         choices = event["choices"]
-        return f"{_chat_delta(choices[0])} chunk" if choices else "usage chunk"
+        if not choices:
+            return "prompt chunk" if "prompt_filter_results" in event else "usage chunk"
+        return f"{_chat_delta(choices[0])} chunk"
     inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
     named = inner.get("type") if isinstance(inner, dict) else None
     return f"{event['type']} {named}" if named else str(event["type"])
@@ -316,7 +330,7 @@ def _chat_delta(choice: Mapping[str, Any]) -> str:
         key if key != "tool_calls" else "head" if "id" in value[0] else "arguments"
         for key, value in choice["delta"].items()
     ]
-    return "+".join(words) + ("finish" if choice["finish_reason"] is not None else "")
+    return "+".join(sorted(words)) + ("finish" if choice.get("finish_reason") is not None else "")
 
 
 def _marks(dialect: str, event: Mapping[str, Any]) -> list[tuple[int, str]]:
@@ -359,7 +373,19 @@ def whole_or_nothing(recording: Recording) -> dict[str, Any]:
         return {}
 
 
+_SINCE: Mapping[str, int] = {
+    **dict.fromkeys(("azure", "deepseek", "groq"), 1_738_368_000),  # 2025-02
+    "openrouter": 1_769_904_000,  # 2026-02
+}
+"""When a host's answers took the form that they have today, in Unix seconds."""
+
+
 def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    if "choices" not in document:
+        return "error in a stream" if recording.document is None else "error with a status of 200"
+    since = _SINCE.get(recording.provider)
+    if since is not None and 0 < document["created"] < since:
+        return "a host's older wire"
     for choice in document["choices"]:
         message = choice.get("message") or {}
         for key, kind in (

@@ -13,6 +13,8 @@ import pytest
 
 from _shared import shared_dir
 from fake_llm._dialect import Dialect
+from fake_llm._differences import SAME, Difference
+from fake_llm._endpoints import PROVIDERS
 from fake_llm._model import Headers, Request
 
 __all__ = ["DIALECTS", "Recording", "errors", "load", "load_spec", "recordings"]
@@ -33,8 +35,8 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 """Which folders of recordings are read by which dialect."""
 
 ANSWERED: Mapping[str, frozenset[str]] = {
-    "openai_chat": frozenset({"openai"}),
-    "openai_responses": frozenset({"openai"}),
+    "openai_chat": frozenset({"openai", "azure", "deepseek", "groq", "openrouter", "perplexity", "together", "xai"}),
+    "openai_responses": frozenset({"openai", "azure"}),
     "anthropic_messages": frozenset({"anthropic"}),
     "gemini": frozenset({"gemini", "vertex"}),
 }
@@ -74,6 +76,12 @@ class Recording:
     def answered(self) -> bool:
         """Whether our answer is to look like this one."""
         return self.provider in ANSWERED[self.dialect]
+
+    @property
+    def difference(self) -> Difference:
+        """What its host does differently."""
+        rows = (row for provider in PROVIDERS if provider.name == self.provider for row in provider.endpoints)
+        return next((row.difference for row in rows if row.service is None and row.dialect.name == self.dialect), SAME)
 
     @property
     def request(self) -> Request:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fake_llm._dialect import Delta, Exchange
 from fake_llm._differences import Difference
+from fake_llm._differences.chat import chat, uuid
 from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
@@ -38,8 +39,15 @@ _PROMPT: Final = [
 
 
 def _document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
+    if _is_grok(exchange):
+        assert _GROK.document is not None
+        return _GROK.document(exchange, document)
     choices = [
-        {**choice, "content_filter_results": _FILTERED if choice.get("finish_reason") == "content_filter" else _ANSWER}
+        {
+            "logprobs": None,
+            **choice,
+            "content_filter_results": _FILTERED if choice.get("finish_reason") == "content_filter" else _ANSWER,
+        }
         for choice in document["choices"]
     ]
     return {"prompt_filter_results": _PROMPT, **document, "choices": choices}
@@ -47,29 +55,91 @@ def _document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
 
 def _events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
     """The prompt's filter results come first, in a chunk of blanks."""
+    if _is_grok(exchange):
+        assert _GROK.events is not None
+        return _GROK.events(exchange, content, closing)
     first = {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": _PROMPT}
     for chunk in (*content, *closing):
         if "service_tier" not in (exchange.extra or {}):
             chunk.pop("service_tier", None)
     for chunk in content:
         for choice in chunk["choices"]:
+            choice.setdefault("logprobs", None)
             choice["content_filter_results"] = _ANSWER if isinstance(chunk, Delta) else {}
     for chunk in closing:
         for choice in chunk["choices"]:
             if isinstance(choice, dict):
+                choice.setdefault("logprobs", None)
                 blocked = choice.get("finish_reason") == "content_filter"
                 choice["content_filter_results"] = _FILTERED if blocked else {}
     return [first, *content], closing
 
 
+def _is_grok(exchange: Exchange) -> bool:
+    """Whether the deployment is named like a model of xAI, which Azure passes through with fewer changes."""
+    return exchange.model.lower().startswith("grok")
+
+
+def _grok_usage(exchange: Exchange) -> dict[str, Any]:
+    usage = exchange.usage
+    beside = {"cost_in_usd_ticks": 0} if exchange.stream else {"audio_prompt_tokens": 0}
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total,
+        "prompt_tokens_details": {
+            "text_tokens": usage.input_tokens,
+            "audio_tokens": 0,
+            "image_tokens": 0,
+            "cached_tokens": usage.cached_tokens,
+        },
+        "completion_tokens_details": {
+            "reasoning_tokens": usage.reasoning_tokens,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+        "num_sources_used": 0,
+        **beside,
+    }
+
+
+def _grok_more(exchange: Exchange) -> dict[str, Any]:
+    return {"service_tier": "default"} if exchange.stream else {"prompt_filter_results": None}
+
+
+def _grok_choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
+    """No `finish_reason` in a chunk but the last."""
+    if choice["finish_reason"] is None and "delta" in choice:
+        return {name: value for name, value in choice.items() if name != "finish_reason"}
+    return choice
+
+
+_GROK: Final = chat(
+    keys="id model choices usage created object prompt_filter_results",
+    chunk_keys="id object created model choices usage system_fingerprint service_tier",
+    choice_keys="index message delta finish_reason",
+    message_keys="role content reasoning_content tool_calls function_call",
+    call_keys="id index type function custom",
+    id=uuid,
+    more=_grok_more,
+    blank="empty",
+    opening="joined",
+    whole_calls=True,
+    usage=_grok_usage,
+    choice=_grok_choice,
+)
+
+
 _FILTERS: Final = [
     {
         "blocked": False,
-        "source_type": "prompt",
+        "source_type": source,
         "content_filter_raw": [],
-        "content_filter_results": {},
+        "content_filter_results": results,
         "content_filter_offsets": {"start_offset": 0, "end_offset": 0, "check_offset": 0},
     }
+    for source, results in (("prompt", _PROMPT[0]["content_filter_results"]), ("completion", _ANSWER))
 ]
 
 

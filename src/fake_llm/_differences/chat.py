@@ -74,6 +74,10 @@ def _nothing(exchange: Exchange) -> Json:
     return {}
 
 
+def _left_alone(exchange: Exchange, content: list[Json], closing: list[Json]) -> None:
+    pass
+
+
 def chat(
     *,
     keys: str = _KEYS,
@@ -97,6 +101,7 @@ def chat(
     message: Callable[[Exchange, int, Json], Json] = _same_delta,
     delta: Callable[[Exchange, int, Json], Json] = _same_delta,
     choice: Callable[[Exchange, Json], Json] = _same_choice,
+    chunks: Callable[[Exchange, list[Json], list[Json]], None] = _left_alone,
     headers: Callable[[Exchange], HeaderItems] | None = None,
     errors: Errors | None = None,
 ) -> Difference:
@@ -125,6 +130,7 @@ def chat(
         message: Alters the message of a choice.
         delta: The same of a delta; the one of a finish chunk comes empty.
         choice: Alters a choice, whole or streamed.
+        chunks: Alters the finished chunks in place: those of the content, those that close.
         headers: Headers of a successful answer.
         errors: The host's errors.
     """
@@ -149,6 +155,7 @@ def chat(
         message=message,
         delta=delta,
         choice=choice,
+        chunks=chunks,
     )
     return Difference(
         document=accent.document,
@@ -202,6 +209,7 @@ class _Accent:
     message: Callable[[Exchange, int, Json], Json]
     delta: Callable[[Exchange, int, Json], Json]
     choice: Callable[[Exchange, Json], Json]
+    chunks: Callable[[Exchange, list[Json], list[Json]], None]
 
     # --- whole ---
 
@@ -311,6 +319,7 @@ class _Accent:
         if counted and self.usage_in in ("chunk", "again"):
             choices = ends[-1]["choices"] if self.usage_in == "again" else []
             ends.append(written(finishing[-1], choices, usage=usage))
+        self.chunks(exchange, said, ends)
         return said, ends
 
     def _split(self, content: Iterable[Json]) -> Iterator[_Piece]:

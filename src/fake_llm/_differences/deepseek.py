@@ -40,6 +40,13 @@ def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, A
     return {"content": None if delta else "", "reasoning_content": None, **delta}
 
 
+def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
+    """Log probabilities are of the content alone."""
+    if choice["logprobs"] is None:
+        return choice
+    return {**choice, "logprobs": {"content": choice["logprobs"]["content"]}}
+
+
 def _tool_id(ids: Ids, number: int) -> str:
     return f"call_{number:02d}_{ids.alnum(24)}"
 
@@ -95,6 +102,7 @@ DEEPSEEK: Final = chat(
     uncounted=True,
     null_usage="asked",
     delta=_delta,
+    choice=_choice,
     headers=_headers,
     errors=ERRORS,
 )

@@ -70,6 +70,8 @@ def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, A
 def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dict[str, Any]]) -> None:
     """The request's id in the first chunk, the usage in the finish chunk even when nobody asked for it."""
     request = _request_id(exchange)
+    for chunk in (*content, *closing):
+        chunk.pop("x_groq", None)  # of a whole answer that is streamed again
     if content:
         content[0]["x_groq"] = {"id": request, "seed": _SEED}
     *ends, last = closing

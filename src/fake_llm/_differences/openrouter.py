@@ -104,6 +104,11 @@ def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
     return {**choice, "native_finish_reason": _NATIVE.get(_maker(exchange), {}).get(reason, reason)}
 
 
+def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dict[str, Any]]) -> None:
+    """The chunk that repeats the last one says the tier too."""
+    closing[-1].setdefault("service_tier", None)
+
+
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
         ("x-generation-id", answer_id(exchange, _id)),
@@ -206,6 +211,7 @@ OPENROUTER: Final = chat(
     message=_message,
     delta=_delta,
     choice=_choice,
+    chunks=_chunks,
     headers=_headers,
     errors=ERRORS,
 )

@@ -13,6 +13,7 @@ from fake_llm._model import HeaderItems
 
 __all__ = ["PERPLEXITY"]
 
+_NO_COST: Final = {"input_tokens_cost": 0, "output_tokens_cost": 0, "total_cost": 0}
 _OPEN: Final = "<think>\n"
 _CLOSE: Final = "\n</think>\n\n"
 
@@ -125,6 +126,8 @@ def _events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple
             counted = chunk["usage"]
             total = counted["total_tokens"] - counted["completion_tokens"] + number
             chunk["usage"] = {**counted, "completion_tokens": number, "total_tokens": total}
+        if number <= len(said):
+            chunk["usage"] = {**chunk["usage"], "cost": _NO_COST}
     return said, ends
 
 
