@@ -8,6 +8,9 @@ import unittest
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, assert_type
 
+import httpx
+import requests
+
 import fake_llm
 from fake_llm import (
     Call,
@@ -222,6 +225,23 @@ def use(fake: FakeLLM) -> None:
             print(failure)
     print(fake.cost)
     fake.reset()
+
+
+# A mount gives the fake; a transport and an adapter fit their libraries.
+def mount(fake: FakeLLM, session: requests.Session) -> None:
+    mounted = fake.mount(session)
+    with mounted as same:
+        assert_type(same, FakeLLM)
+    mounted.unmount()
+    fake.mount(httpx.Client(), provider="openai")
+    httpx.Client(transport=fake.httpx_transport(), mounts={"all://": fake.httpx_transport(provider="anthropic")})
+    httpx.AsyncClient(transport=fake.httpx_transport())
+    session.mount("https://", fake.requests_adapter(provider="openai"))
+
+
+async def mount_async(fake: FakeLLM, client: httpx.AsyncClient) -> None:
+    async with fake.mount(client) as same:
+        assert_type(same, FakeLLM)
 
 
 def look(fake: FakeLLM) -> None:
