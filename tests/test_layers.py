@@ -25,13 +25,13 @@ LAYERS = (
     ("_services",),
     ("_endpoints",),
     ("_routes",),
-    ("_call", "_explain", "_render", "_script", "_transcript"),
+    ("_call", "_explain", "_render", "_script", "_tables", "_tested", "_transcript"),
     ("_environment", "_guard", "_install", "_place"),
     ("_blocks",),
     ("_mount",),
     ("_fake",),
     ("_intercept",),
-    ("pytest_plugin", "_cli", "_demo"),
+    ("pytest_plugin", "_cli", "_demo", "_doctor", "__main__"),
 )
 """A module imports from layers above it in this list, or from its own; folders count as one layer."""
 

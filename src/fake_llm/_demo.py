@@ -11,6 +11,7 @@ import openai
 
 import fake_llm
 from fake_llm import ToolCall
+from fake_llm._cli import show
 
 __all__ = ["run"]
 
@@ -83,5 +84,7 @@ def run() -> None:
         with fake_llm.intercept(SCRIPT) as fake:
             answer = agent(QUESTION)
         assert fake.calls[1].tool_results[0].text == "Paris: sunny, 21 degrees"
-        print(f"\n{fake.transcript()}\n\nThe agent's answer: {answer}")
+        print()
+        show(fake.transcript())
+        print(f"\nThe agent's answer: {answer}")
     print("\nNo network, no key, no server: the requests above are what the SDKs really sent.")
