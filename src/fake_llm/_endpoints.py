@@ -375,6 +375,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_messages("/anthropic/v1"),
         ),
         base_urls=("AZURE_OPENAI_ENDPOINT",),
+        credentials=(
+            ("openai", "AZURE_OPENAI_API_KEY", "azure-fake-llm", ("AZURE_OPENAI_AD_TOKEN",)),
+            ("openai", "OPENAI_API_VERSION", "2024-10-21", ()),
+            ("openai", "AZURE_OPENAI_ENDPOINT", "https://fake-llm.openai.azure.com", ()),
+        ),
     ),
     _compatible(
         "together",

@@ -61,16 +61,41 @@ def leave() -> None:
 def _forget(dummies: set[str]) -> None:
     """Take out of the SDKs what they cached."""
     # the client behind `openai.chat` and the like (openai 3.57, 2026-11)
-    openai = sys.modules.get("openai")
-    if openai is not None and getattr(openai, "api_key", None) in dummies:
-        vars(openai)["api_key"] = None
-        getattr(openai, "_reset_client", lambda: None)()
+    openai = vars(sys.modules["openai"]) if "openai" in sys.modules else {}
+    if openai.get("api_key") in dummies:
+        openai["api_key"] = None
+        openai.get("_reset_client", lambda: None)()
+    for name in ("azure_endpoint", "api_version"):
+        if openai.get(name) in dummies:
+            openai[name] = None
+    if _settled and openai.get("api_type") == _settled.pop():
+        openai["api_type"] = None
     # who serves which model (huggingface_hub 2.4, 2026-11)
     looked_up = sys.modules.get("huggingface_hub.inference._providers._common")
     getattr(getattr(looked_up, "_fetch_inference_provider_mapping", None), "cache_clear", lambda: None)()
     if _hub:
         vars(sys.modules[_HUB]).update(_hub)
         _hub.clear()
+
+
+_settled: Final[list[str]] = []
+"""What `openai.api_type` was set to."""
+
+
+def _settle_openai() -> None:
+    """Say whose client is behind `openai.chat` and the like: with dummies for OpenAI and for Azure it couldn't tell."""
+    openai = vars(sys.modules["openai"])
+    if openai.get("api_type") is not None:
+        return
+    given = {name for name, *_ in _WANTED["openai"] if os.environ.get(name) and name not in _added}
+    azure = (
+        bool(given & {"AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"})
+        or bool(os.environ.get("AZURE_OPENAI_AD_TOKEN"))
+        or any(openai.get(name) for name in ("azure_endpoint", "azure_ad_token", "azure_ad_token_provider"))
+    )
+    if not (azure and "OPENAI_API_KEY" in given):
+        openai["api_type"] = "azure" if azure else "openai"
+        _settled[:] = [openai["api_type"]]
 
 
 _HUB: Final = "huggingface_hub.constants"
@@ -103,6 +128,8 @@ def _add(module: str) -> None:
         hub = sys.modules.get(_HUB)
         if hub is None or Path(getattr(hub, "HF_TOKEN_PATH", "")).is_file():
             return  # its clients are made without a key; or somebody has logged in
+    if module == "openai" and module in sys.modules:
+        _settle_openai()
     for name, dummy, others in _WANTED[module]:
         if not any(os.environ.get(other) for other in (name, *others)):
             _added[name] = (dummy, os.environ.get(name))

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 from fake_llm import _json
 from fake_llm._dialect import (
@@ -256,7 +257,7 @@ def model(request: Request, body: Any) -> str:
     if isinstance(name, str) and name:
         return name
     _, found, rest = request.path.partition("/deployments/")
-    return rest.partition("/")[0] if found else ""
+    return unquote(rest.partition("/")[0]) if found else ""
 
 
 # -------------------------------------------------------------------------------------------- checking
@@ -1090,12 +1091,16 @@ def _call_back(call: Mapping[str, Any]) -> ToolCall:
 
 def _usage_back(usage: Mapping[str, Any]) -> Usage:
     sent, answered = _details(usage, "prompt_tokens_details"), _details(usage, "completion_tokens_details")
+    reasoned = _count(answered, "reasoning_tokens")
+    asked, said = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if reasoned and usage.get("total_tokens") == asked + said + reasoned:  # xAI counts it beside (recorded 2026-03)
+        usage = {**usage, "completion_tokens": said + reasoned}
     counted = Usage(
-        _count(usage, "prompt_tokens"),
+        asked,
         _count(usage, "completion_tokens"),
         _count(sent, "cached_tokens"),
         _count(sent, "cache_write_tokens"),
-        _count(answered, "reasoning_tokens"),
+        reasoned,
     )
     total = _count(usage, "total_tokens") if "total_tokens" in usage else counted.total
     return Usage(
