@@ -17,6 +17,7 @@ from _asking import ANTHROPIC, OPENAI, ask, body_of, post
 from _capability import needs
 from fake_llm import (
     Disconnect,
+    Embedding,
     Error,
     FakeLLM,
     Framing,
@@ -74,10 +75,14 @@ A dict stands for structured output: the model's JSON, not the provider's.
 Write Raw({{…}}) to send it verbatim, or say what the model answers: "text"."""
 PART = """\
 A turn got a part of type {part}.
-The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, a dict, a Pydantic model or a dataclass.
+The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, Embedding, a dict, a Pydantic model or a dataclass.
 Write {write}."""
-JSON_VALUE = "a bare JSON value as Json(…)"
+JSON_VALUE = "a bare JSON value as Json(…), a vector as Embedding([…])"
 ANOTHER = 'one of these, such as "text" or ToolCall("name", {…})'
+VECTOR = """\
+Embedding got {got}.
+A vector is a list of finite numbers, at least one.
+Write Embedding([0.1, 0.2, 0.3])."""
 FUNCTION = """\
 A script got the function {name!r}.
 A single function doesn't stand for a script: @intercept without parentheses looks the same.
@@ -168,9 +173,18 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: intercept([Disconnect()]),
         'A turn got Disconnect() as one of its parts.\nWhat happens after the parts of a turn is said by then=.\nWrite Reply("text", then=Disconnect()).',
     ),
+    "Embedding of nothing": (lambda: Embedding([]), VECTOR.format(got="[]")),
+    "Embedding of a text": (lambda: Embedding("0.1"), VECTOR.format(got="'0.1'")),
+    "Embedding of one number": (lambda: Embedding(0.1), VECTOR.format(got="0.1")),
+    "Embedding of a text among numbers": (lambda: Embedding([0.1, "x"]), VECTOR.format(got="[0.1, 'x'], with 'x'")),
+    "Embedding of True": (lambda: Embedding([True]), VECTOR.format(got="[True], with True")),
+    "Embedding that isn't finite": (lambda: Embedding([1, float("nan")]), VECTOR.format(got="[1, nan], with nan")),
+    "Embedding beyond 32 bits": (lambda: Embedding([1e39]), VECTOR.format(got="[1e+39], with 1e+39")),
+    "Embedding of vectors": (lambda: Embedding([[0.1]]), VECTOR.format(got="[[0.1]], with [0.1]")),
+    "Embedding that is long": (lambda: Embedding([*range(99), None]), VECTOR.format(got=str([*range(99)])[:79] + "…, with None")),
     "operation of a rule": (
         lambda: FakeLLM().when(operation="chatt"),
-        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'unknown'.\nWrite operation='chat'.",
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'unknown'.\nWrite operation='chat'.",
     ),
     "Raw beyond UTF-8": (
         lambda: Raw("\ud800"),
@@ -595,6 +609,12 @@ def chat(**fields: Any) -> Callable[[FakeLLM], Any]:
             chat(),
             "The turn has a part Image(b'png').\nOpenAI chat can't carry Image; it carries Refusal, Thinking, ToolCall, str.\nWrite the turn without it for this vendor.",
             id="a part the vendor can't carry",
+        ),
+        pytest.param(
+            Embedding([0.5, 0.5]),
+            chat(),
+            'The turn has a part Embedding([0.5, 0.5]).\nOpenAI chat can\'t carry Embedding; it carries Refusal, Thinking, ToolCall, str.\nWrite fake.when(operation="embeddings").reply(Embedding([…])).',
+            id="an embedding in chat",
         ),
         pytest.param(
             Reply("a", choices=["b"]),

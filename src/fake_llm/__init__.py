@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fake_llm._model import Event, Message, ToolResult, Usage
     from fake_llm._turns import (
         Disconnect,
+        Embedding,
         EndOfStream,
         Error,
         Framing,
@@ -48,6 +49,7 @@ __all__ = [
     "Call",
     "Calls",
     "Disconnect",
+    "Embedding",
     "EndOfStream",
     "Error",
     "Event",
@@ -92,6 +94,7 @@ _HOMES = {
     "ToolResult": "_model",
     "Usage": "_model",
     "Disconnect": "_turns",
+    "Embedding": "_turns",
     "EndOfStream": "_turns",
     "Error": "_turns",
     "Framing": "_turns",

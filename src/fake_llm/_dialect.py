@@ -128,7 +128,7 @@ class Choice:
 
     Attributes:
         parts: `str`, `ToolCall` (always with an id), `Thinking`, `Refusal` and `Image`, in order.
-            Structured output has become text or a tool call already.
+            Structured output has become text or a tool call already; what isn't chat has parts of its own.
         finish_reason: The neutral word, or the vendor's own one.
         logprobs: `(token, logprob)` pairs or the vendor's own entries; `None` when the request doesn't
             ask and the script doesn't say.
@@ -285,6 +285,7 @@ class Dialect:
         choices: Whether it can give several answers to one request.
         shaping: The keys of a body that can have a say in how plain text is answered: a schema, the number of
             answers. Where none of them is there, nobody reads the view for it; `None` reads it always.
+        counted: What an exchange that nobody scripted a usage for has cost; `None`: the estimate of `_tokens`.
         continues: Parsed body to the id of the answer that it builds on; `None` for a vendor that holds nothing
             of what came before.
         sdk_types: Dotted names of SDK classes that are answers of this dialect, matched along the MRO.
@@ -308,6 +309,7 @@ class Dialect:
     carries: frozenset[type]
     choices: bool = False
     shaping: frozenset[str] | None = None
+    counted: Callable[[Exchange], Usage] | None = None
     continues: Callable[[Any], str | None] | None = None
     sdk_types: tuple[str, ...] = ()
     too_long: str = "The prompt has {tokens} tokens, the context window {window}."

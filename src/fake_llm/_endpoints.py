@@ -39,7 +39,7 @@ from fake_llm._differences.xai import XAI
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import huggingface, models, tokens, traces
+from fake_llm._services import embeddings, huggingface, models, tokens, traces
 from fake_llm._services._base import Service
 
 __all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider"]
@@ -219,6 +219,29 @@ def _responses(*, difference: Difference = SAME, prefix: str | None = None) -> t
     )
 
 
+def _embeddings(
+    path: str = "/embeddings", *, whole: Whole = COMPACT, difference: Difference = SAME, prefix: str | None = None
+) -> Endpoint:
+    return Endpoint(
+        operation="embeddings",
+        path=path,
+        dialect=embeddings.OPENAI,
+        whole=whole,
+        difference=Difference(headers=difference.headers, failure=difference.failure),
+        prefix=prefix,
+    )
+
+
+def _embed_content(prefix: str | None = None) -> Endpoint:
+    return Endpoint(
+        operation="embeddings",
+        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        dialect=embeddings.GEMINI,
+        whole=GEMINI_PRETTY,
+        prefix=prefix,
+    )
+
+
 def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
     dialect = anthropic_messages.DIALECT
     return (
@@ -255,6 +278,7 @@ def _compatible(
     whole: Whole = COMPACT,
     wire: Wire = COMPATIBLE_SSE,
     more: tuple[Endpoint, ...] = (),
+    embeds: bool = False,
     path: str = "/chat/completions",
     shared: tuple[tuple[str, str], ...] = (),
     base_urls: str = "",
@@ -262,6 +286,8 @@ def _compatible(
 ) -> Provider:
     """A host that speaks OpenAI's chat vocabulary."""
     chat = _chat(path, whole=whole, wire=wire, difference=difference)
+    if embeds:
+        more = (_embeddings(whole=whole, difference=difference), *more)
     return Provider(
         name=name,
         hosts=tuple(hosts.split()),
@@ -313,6 +339,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(
             _chat(whole=OPENAI_PRETTY),
             *_responses(),
+            _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
                 operation="traces", path="/traces/ingest", dialect=openai_chat.DIALECT, service=traces.taken, side=True
@@ -338,6 +365,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),),
         endpoints=(
             _generate_content(),
+            _embed_content(),
             Endpoint(
                 operation="count_tokens",
                 path="/models/{model}:countTokens",
@@ -349,6 +377,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 gemini.DIALECT, models.gemini_list, models.gemini_one, whole=GEMINI_PRETTY, name="/models/{model}"
             ),
             _chat("/openai/chat/completions", wire=BARE_SSE, difference=GEMINI),
+            _embeddings("/openai/embeddings"),
             *(replace(row, path="/openai" + row.path) for row in COMPACT_MODELS),
         ),
     ),
@@ -356,6 +385,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "groq",
         "api.groq.com",
         "/openai/v1",
+        embeds=True,
         difference=GROQ,
         whole=COMPACT_LINE,
         wire=BARE_SSE,
@@ -371,6 +401,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models]"),
             *_responses(difference=AZURE_RESPONSES),
+            _embeddings(difference=AZURE_CHAT),
+            _embeddings(difference=AZURE_CHAT, prefix="[/models]"),
             *COMPACT_MODELS,
             *_messages("/anthropic/v1"),
         ),
@@ -384,6 +416,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     _compatible(
         "together",
         "api.together.ai api.together.xyz api-inference.together.ai",
+        embeds=True,
         difference=TOGETHER,
         whole=PRETTY,
         wire=BARE_SSE,
@@ -394,6 +427,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "fireworks",
         "api.fireworks.ai",
         "/inference/v1",
+        embeds=True,
         difference=FIREWORKS,
         wire=BARE_SSE,
         more=(*_responses(), *_messages()),
@@ -411,13 +445,22 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "openrouter",
         "openrouter.ai",
         "/api/v1",
+        embeds=True,
         difference=OPENROUTER,
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
         more=(*_responses(), *_messages()),
     ),
     _compatible("xai", "api.x.ai", difference=XAI, wire=BARE_SSE, more=(*_responses(), *_messages())),
-    _compatible("perplexity", "api.perplexity.ai", "[/v1]", difference=PERPLEXITY, whole=SORTED, wire=PERPLEXITY_SSE),
+    _compatible(
+        "perplexity",
+        "api.perplexity.ai",
+        "[/v1]",
+        embeds=True,
+        difference=PERPLEXITY,
+        whole=SORTED,
+        wire=PERPLEXITY_SSE,
+    ),
     _compatible(
         "cerebras",
         "api.cerebras.ai",
@@ -434,6 +477,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "[/{provider}[/openai|/inference|/compatibility]]/v1",
         difference=HUGGINGFACE,
         wire=BARE_SSE,
+        embeds=True,
         shared=(
             (
                 "huggingface.co",  # downloads of models and tokenizers go on
@@ -448,14 +492,15 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("huggingface_hub.constants", "HF_TOKEN", "hf_fake_llm", ("HUGGING_FACE_HUB_TOKEN",)),),
     ),
-    _compatible("nvidia", "integrate.api.nvidia.com", difference=NVIDIA),
-    _compatible("sambanova", "api.sambanova.ai", difference=SAMBANOVA, more=(*_responses(), *_messages())),
+    _compatible("nvidia", "integrate.api.nvidia.com", difference=NVIDIA, embeds=True),
+    _compatible("sambanova", "api.sambanova.ai", difference=SAMBANOVA, embeds=True, more=(*_responses(), *_messages())),
     _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", difference=MOONSHOT, more=_messages("/anthropic[/v1]")),
     _compatible(
         "zai",
         "api.z.ai open.bigmodel.cn",
         "/api[/coding]/paas/v4",
         difference=ZAI,
+        embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
         credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
@@ -465,6 +510,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
+        embeds=True,
         more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
     ),
     _compatible(
@@ -490,12 +536,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=GITHUB,
         whole=SORTED,
         wire=AZURE_SSE,
+        embeds=True,
     ),
     _compatible(
         "cloudflare",
         "gateway.ai.cloudflare.com",
         "/v1/{account}/{gateway}/{provider}[/v1]",
         difference=AI_GATEWAY,
+        embeds=True,
         shared=(("api.cloudflare.com", "/client/v4/accounts/{account}/ai/(v1|run)/{rest...}"),),
         more=(
             _chat(
@@ -505,9 +553,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ),
             *_responses(),
             *_messages(),
+            _embeddings(prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}"),
             _generate_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
+            _embed_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
             _chat(prefix=_WORKERS_AI, wire=COMPATIBLE_SSE, difference=WORKERS_AI),
             *_responses(prefix=_WORKERS_AI),
+            _embeddings(prefix=_WORKERS_AI),
         ),
     ),
     _compatible(
@@ -517,10 +568,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=OLLAMA,
         whole=COMPACT_LINE,
         wire=BARE_SSE,
+        embeds=True,
         more=(*_responses(), *_messages()),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
     ),
-    _compatible("vercel", "ai-gateway.vercel.sh", more=(*_responses(), *_messages())),
+    _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", "", more=(*_responses(), *_messages("/v1"))),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),

@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 __all__ = ["FakeLLM"]
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
+MADE_UP: Final = Reply()
+"""Answers what isn't chat when no rule does: its dialect makes up the parts."""
 
 
 @dataclass(slots=True)
@@ -441,7 +443,7 @@ class FakeLLM:
             else dialect.check(exchange.request, exchange.body)
         )
         window = self._options.context_window
-        if error is None and window is not None:
+        if error is None and window is not None and endpoint.operation == "chat":
             wanted = exchange.view.params.get("max_tokens")
             reserve = max(wanted if isinstance(wanted, int) else 0, self._options.reserve_completion)
             count = input_tokens(exchange.body)
@@ -469,7 +471,7 @@ class FakeLLM:
         assert taken is not None
         turn = taken.turn
         assert not isinstance(turn, Function)
-        call.reply = _as_written(turn)
+        call.reply = None if turn is MADE_UP else _as_written(turn)
         rendered = render(turn, exchange, endpoint, taken.pace, self._options)
         self._remember(exchange, call, taken, rendered)
         call._choices = exchange.choices
@@ -519,7 +521,7 @@ class FakeLLM:
     def _at_once(self, call: Call) -> Taken | None:
         """The next turn, where no function, rule or earlier failure has a say."""
         script = self._script
-        if self._failed:
+        if self._failed or call.operation != "chat":
             return None
         with script.lock:
             if script.queue:
@@ -561,6 +563,8 @@ class FakeLLM:
         decided = yield from self._from_rules(call, misfits)
         if decided is not None:
             return decided
+        if call.operation != "chat":
+            return Taken(MADE_UP, Pace(), _always)
         return self._exhausted(call, misfits)
 
     def _from_rules(self, call: Call, misfits: list[Misfit]) -> Generator[Awaitable[Any], Any, Taken | None]:

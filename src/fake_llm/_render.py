@@ -36,6 +36,7 @@ from fake_llm._script import Broken, Verbatim
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Disconnect,
+    Embedding,
     Error,
     Framing,
     Garbage,
@@ -74,7 +75,8 @@ def render(
     """
     if isinstance(turn, Broken):
         return _broken(turn, exchange.request.timeouts)
-    pace = _merged(options.pace, rule)
+    block = options.pace if endpoint.operation == "chat" else replace(options.pace, model=None, usage=None)
+    pace = _merged(block, rule)
     if isinstance(turn, Reply):
         return _reply(turn, exchange, endpoint, _merged(pace, turn), options)
     if isinstance(turn, Verbatim):
@@ -138,7 +140,8 @@ def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, opti
             for one in _answers(reply, exchange, view)
         )
     exchange.model = pace.model or exchange.model
-    exchange.usage = pace.usage or estimate(exchange.body, exchange.choices)
+    counted = exchange.asked.dialect.counted
+    exchange.usage = pace.usage or (counted(exchange) if counted else estimate(exchange.body, exchange.choices))
     exchange.id = reply.id
     exchange.extra = reply.extra
     exchange.cut = reply.then is not None
@@ -206,7 +209,9 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
                 sentence(
                     f"The turn has a part {ready!r}.",
                     f"{dialect.label} can't carry {kind.__name__}; it carries {', '.join(sorted(each.__name__ for each in dialect.carries))}.",
-                    "Write the turn without it for this vendor.",
+                    'Write fake.when(operation="embeddings").reply(Embedding([…])).'
+                    if Embedding in (kind, *dialect.carries)
+                    else "Write the turn without it for this vendor.",
                 )
             )
         if isinstance(ready, ToolCall):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import orjson
 
 from fake_llm import _json
-from fake_llm._errors import ScriptError, sentence
+from fake_llm._errors import ScriptError, clipped, sentence
 from fake_llm._model import Event, Usage
 from fake_llm._public import public
 
@@ -26,6 +26,7 @@ __all__ = [
     "PART_TYPES",
     "THEN_TYPES",
     "Disconnect",
+    "Embedding",
     "EndOfStream",
     "Error",
     "Framing",
@@ -262,8 +263,58 @@ class Structured(_Value):
         return repr(dict(self.value))
 
 
-Part: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Json | Structured"
-PART_TYPES = (str, ToolCall, Thinking, Refusal, Image, Json, Structured)
+@dataclass(frozen=True, slots=True, repr=False)
+class Embedding(_Value):
+    """A pinned vector, for `fake.when(operation="embeddings")`: one for each input, or a list of them, one per input.
+
+    Args:
+        vector: Finite numbers, sent as they are: neither normalised nor cut to the size that is asked for.
+
+    Raises:
+        ScriptError: No numbers, or something else.
+
+    >>> Embedding([1, 0, 0])
+    Embedding([1.0, 0.0, 0.0])
+    >>> Embedding([0.5] * 1536)
+    Embedding([0.5, 0.5, 0.5, … 1536 numbers])
+    """
+
+    vector: Sequence[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vector", _numbers(self.vector))
+
+    def __repr__(self) -> str:
+        shown = [repr(number) for number in self.vector[:_SHOWN]]
+        left_out = f"… {len(self.vector)} numbers"
+        return f"Embedding([{', '.join(shown if len(self.vector) <= _SHOWN else [*shown[:3], left_out])}])"
+
+
+_SHOWN: Final = 4
+
+
+def _numbers(given: Any) -> tuple[float, ...]:
+    """The numbers of a vector: of any sequence, an array of numpy too."""
+    plain = given.tolist() if hasattr(given, "tolist") else given
+    numbers = list(plain) if isinstance(plain, Sequence) and not isinstance(plain, (str, bytes)) else []
+    if numbers and all(_is_number(number) and _LEAST <= number <= -_LEAST for number in numbers):
+        return tuple(map(float, numbers))
+    wrong = next((number for number in numbers if not (_is_number(number) and _LEAST <= number <= -_LEAST)), given)
+    raise ScriptError(
+        sentence(
+            f"Embedding got {clipped(repr(given), 80)}"
+            + ("." if wrong is given else f", with {clipped(repr(wrong), 40)}."),
+            "A vector is a list of finite numbers, at least one.",
+            "Write Embedding([0.1, 0.2, 0.3]).",
+        )
+    )
+
+
+_LEAST: Final = -3.4028234663852886e38  # what 32 bits hold: beyond, base64 would say infinity
+
+
+Part: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Json | Structured | Embedding"
+PART_TYPES = (str, ToolCall, Thinking, Refusal, Image, Json, Structured, Embedding)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -537,7 +588,7 @@ class Reply:
 
     Args:
         parts: What the model says, in this order: `str`, `ToolCall`, `Thinking`, `Refusal`, `Image`,
-            `Json`, or a dict, Pydantic model or dataclass (structured output).
+            `Json`, `Embedding`, or a dict, Pydantic model or dataclass (structured output).
         usage: The tokens it cost; without one, an estimate.
         model: The model's name on the answer; without one, the request's.
         id: The answer's id; without one, a deterministic one in the vendor's form.
@@ -738,8 +789,8 @@ def as_part(value: Any) -> Part:
     raise ScriptError(
         sentence(
             f"A turn got a part of type {_class_path(value)}: {value!r}.",
-            "The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, a dict, a Pydantic model or a dataclass.",
-            "Write a bare JSON value as Json(…)."
+            "The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, Embedding, a dict, a Pydantic model or a dataclass.",
+            "Write a bare JSON value as Json(…), a vector as Embedding([…])."
             if value is None or isinstance(value, (int, float, list, tuple))
             else 'Write one of these, such as "text" or ToolCall("name", {…}).',
         )
@@ -980,4 +1031,19 @@ def _class_path(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-public(Disconnect, EndOfStream, Error, Framing, Garbage, Image, Json, Raw, Refusal, Reply, Stall, Thinking, ToolCall)
+public(
+    Disconnect,
+    Embedding,
+    EndOfStream,
+    Error,
+    Framing,
+    Garbage,
+    Image,
+    Json,
+    Raw,
+    Refusal,
+    Reply,
+    Stall,
+    Thinking,
+    ToolCall,
+)

@@ -48,7 +48,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
 
-__all__ = ["DIALECT", "pad"]
+__all__ = ["BAD_JSON", "DIALECT", "pad", "refused", "wrong_type"]
 
 Chunk: TypeAlias = "tuple[bool, dict[str, Any], dict[str, Any] | None]"
 """Whether it carries content, its delta, its logprobs."""
@@ -305,9 +305,9 @@ _OPENAI_ROLES: Final = frozenset({"system", "assistant", "user", "function", "to
 def check(request: Request, body: Any) -> Error | None:
     """OpenAI's refusal of what isn't well-formed; what only OpenAI is strict about is asked only of OpenAI's hosts."""
     if not isinstance(body, dict):
-        return _refused(BAD_JSON)
+        return refused(BAD_JSON)
     if body.get("model") in (None, "") and "/deployments/" not in request.path:
-        return _refused("you must provide a model parameter")
+        return refused("you must provide a model parameter")
     for name, value in body.items():
         wanted = _FIELDS.get(name)
         if wanted is not None and value is not None:
@@ -320,11 +320,11 @@ def check(request: Request, body: Any) -> Error | None:
         and not isinstance(stop, str)
         and not (isinstance(stop, list) and all(isinstance(item, str) for item in stop))
     ):
-        return _wrong_type("stop", "one of a string or array of strings", stop)
+        return wrong_type("stop", "one of a string or array of strings", stop)
     strict = "openai.com" in request.host
     count = body.get("n")
     if strict and isinstance(count, int) and count > _MOST_CHOICES:
-        return _refused(
+        return refused(
             f"Invalid 'n': integer above maximum value. Expected a value <= {_MOST_CHOICES}, but got {count} instead.",
             "n",
             "integer_above_max_value",
@@ -337,15 +337,15 @@ _MOST_CHOICES: Final = 128
 
 def _field(name: str, value: Any, wanted: str) -> Error | None:
     if not _fits(value, wanted):
-        return _wrong_type(name, wanted, value)
+        return wrong_type(name, wanted, value)
     if wanted == "an integer" and value > _LARGEST:
-        return _refused(
+        return refused(
             f"Invalid '{name}': integer above maximum value. Expected a value <= {_LARGEST}, but got {value} instead.",
             name,
             "integer_above_max_value",
         )
     if wanted == "an integer" and value < -_LARGEST - 1:
-        return _refused(
+        return refused(
             f"Invalid '{name}': integer below minimum value. Expected a value >= {-_LARGEST - 1}, but got {value} instead.",
             name,
             "integer_below_min_value",
@@ -353,7 +353,7 @@ def _field(name: str, value: Any, wanted: str) -> Error | None:
     if wanted == "an array of objects":
         for index, item in enumerate(value):
             if not isinstance(item, dict):
-                return _wrong_type(f"{name}[{index}]", "an object", item)
+                return wrong_type(f"{name}[{index}]", "an object", item)
     return None
 
 
@@ -375,9 +375,9 @@ def _fits(value: Any, wanted: str) -> bool:
 
 def _check_messages(messages: Any, strict: bool) -> Error | None:
     if messages is None:
-        return _refused("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
+        return refused("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
     if not messages:
-        return _refused(
+        return refused(
             "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
             "messages",
             "empty_array",
@@ -392,18 +392,18 @@ def _check_messages(messages: Any, strict: bool) -> Error | None:
 def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error | None:
     role, content = item.get("role"), item.get("content")
     if role is None:
-        return _refused(f"Missing required parameter: '{where}.role'.", f"{where}.role", "missing_required_parameter")
+        return refused(f"Missing required parameter: '{where}.role'.", f"{where}.role", "missing_required_parameter")
     if not isinstance(role, str):
-        return _wrong_type(f"{where}.role", "a string", role)
+        return wrong_type(f"{where}.role", "a string", role)
     if content is not None and not isinstance(content, (str, list)):
-        return _wrong_type(f"{where}.content", "one of a string or array of objects", content)
+        return wrong_type(f"{where}.content", "one of a string or array of objects", content)
     calls = item.get("tool_calls")
     if calls is not None and not isinstance(calls, list):
-        return _wrong_type(f"{where}.tool_calls", "an array of objects", calls)
+        return wrong_type(f"{where}.tool_calls", "an array of objects", calls)
     if not strict:
         return None
     if role not in _OPENAI_ROLES:
-        return _refused(
+        return refused(
             f"Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
             f"{where}.role",
             "invalid_value",
@@ -411,25 +411,27 @@ def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error |
     if isinstance(content, list):
         for index, part in enumerate(content):
             if not isinstance(part, dict):
-                return _wrong_type(f"{where}.content[{index}]", "an object", part)
+                return wrong_type(f"{where}.content[{index}]", "an object", part)
     if isinstance(content, str) and len(content) > _LONGEST:
-        return _refused(
+        return refused(
             f"Invalid '{where}.content': string too long. Expected a string with maximum length {_LONGEST}, but got a string with length {len(content)} instead.",
             f"{where}.content",
             "string_above_max_length",
         )
     if content is None and role in ("user", "system", "developer"):
-        return _refused("Invalid value for 'content': expected a string, got null.", f"{where}.content")
+        return refused("Invalid value for 'content': expected a string, got null.", f"{where}.content")
     return None
 
 
-def _wrong_type(where: str, wanted: str, value: Any) -> Error:
-    return _refused(
+def wrong_type(where: str, wanted: str, value: Any) -> Error:
+    """The refusal of a field that holds another kind of value."""
+    return refused(
         f"Invalid type for '{where}': expected {wanted}, but got {json_kind(value)} instead.", where, "invalid_type"
     )
 
 
-def _refused(text: str, param: str | None = None, code: str | None = None) -> Error:
+def refused(text: str, param: str | None = None, code: str | None = None) -> Error:
+    """A refusal in OpenAI's words; with a field or a code, these are in its body too."""
     if param is None and code is None:
         return Error("bad_request", text)
     return Error(

@@ -1,0 +1,357 @@
+"""Embeddings: a vector for each input, made up from its text unless a rule pins one.
+
+Each vocabulary is a dialect of its own, since its turns have parts (`Embedding`) and its requests have texts to look at:
+the inputs of a call are its `user_texts`. What they share with chat, errors and headers, is chat's.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from fake_llm import _json
+from fake_llm._dialect import Exchange, media, message
+from fake_llm._dialects import gemini, openai_chat
+from fake_llm._dialects.openai_chat import refused, wrong_type
+from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._model import Request, Usage, View
+from fake_llm._tokens import tokens
+from fake_llm._turns import Embedding, Error, Reply
+from fake_llm._vectors import LARGEST, size_of, vector
+
+__all__ = ["GEMINI", "OPENAI"]
+
+Input: TypeAlias = "str | Sequence[int]"
+"""A text, or the ids of its tokens."""
+
+
+def _vectors(exchange: Exchange, inputs: Sequence[Input], sizes: Sequence[int | None]) -> list[Sequence[float]]:
+    """A vector for each input: those of the turn, else made up in the size that is asked for, or the model's."""
+    pinned: tuple[Embedding, ...] = exchange.choice.of(Embedding)
+    if not pinned:
+        usual = size_of(exchange.asked.dialect.model(exchange.request, exchange.body))
+        return [vector(item, size or usual) for item, size in zip(inputs, sizes, strict=True)]
+    if len(pinned) == 1:
+        return [pinned[0].vector] * len(inputs)
+    if len(pinned) != len(inputs):
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has {len(pinned)} embeddings.",
+                f"The request has {len(inputs)} input{'' if len(inputs) == 1 else 's'}.",
+                f"Write {len(inputs)} of them, or one Embedding([…]) for every input.",
+            )
+        )
+    return [one.vector for one in pinned]
+
+
+def _count(inputs: Sequence[Input]) -> Usage:
+    return Usage(sum(tokens(item) if isinstance(item, str) else len(item) for item in inputs), 0)
+
+
+def _view(inputs: Sequence[Input], params: Mapping[str, Any]) -> View:
+    """Each input as a user message; one of token ids has no text."""
+    said = ([item] if isinstance(item, str) else [media("[tokens]")] for item in inputs)
+    return View(tuple(message("user", texts) for texts in said), params=params)
+
+
+# --- OpenAI ------------------------------------------------------------------------------------------------------------
+
+_NAMES: Final = {"text-embedding-ada-002": "text-embedding-ada-002-v2"}
+"""Models that OpenAI answers for under another name (recorded 2024 to 2026)."""
+_FIXED: Final = "text-embedding-ada-002"
+_SHORTENED: Final = ("text-embedding-3-small", "text-embedding-3-large")
+_MOST: Final = 2048
+_BAD_INPUT: Final = (
+    "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."
+)
+
+
+def _openai_inputs(value: Any) -> list[Input]:
+    """One text, one list of token ids, or a list of either."""
+    if isinstance(value, list) and not _is_tokens(value):
+        return [_openai_input(item) for item in value]
+    return [_openai_input(value)]
+
+
+def _openai_input(item: Any) -> Input:
+    if isinstance(item, str) or _is_tokens(item):
+        found: Input = item
+        return found
+    # Hosts that embed more than text take objects with a text, or a list of these, in their place.
+    return "\n".join(_texts(item)) or _json.text(item)
+
+
+def _texts(item: Any) -> Iterator[str]:
+    if isinstance(item, list):
+        for part in item:
+            yield from _texts(part)
+    elif isinstance(item, dict):
+        text = item.get("text")
+        yield from [text] if isinstance(text, str) else _texts(item.get("content"))
+
+
+def _is_tokens(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(item) is int for item in value)
+
+
+def _openai_read(request: Request, body: Any) -> View:
+    params = {name: value for name, value in body.items() if name not in ("model", "input") and value is not None}
+    return _view(_openai_inputs(body["input"]), params)
+
+
+def _openai_check(request: Request, body: Any) -> Error | None:
+    """OpenAI's refusal; the kinds of inputs that only OpenAI refuses are taken elsewhere."""
+    if not isinstance(body, dict):
+        return refused(openai_chat.BAD_JSON)
+    model = body.get("model")
+    if model in (None, "") and "/deployments/" not in request.path:
+        return refused("you must provide a model parameter")
+    for name in ("model", "user", "encoding_format"):
+        if body.get(name) is not None and not isinstance(body[name], str):
+            return wrong_type(name, "a string", body[name])
+    given = body.get("input")
+    if given is None:
+        return refused("Missing required parameter: 'input'.", "input", "missing_required_parameter")
+    strict = "openai." in request.host
+    if not isinstance(given, (str, list)) or not given or (strict and not _is_input(given)):
+        return refused(_BAD_INPUT)
+    if strict and isinstance(given, list) and len(given) > _MOST and not _is_tokens(given):
+        return refused(
+            f"Invalid 'input': array too long. Expected an array with maximum length {_MOST}, "
+            f"but got an array with length {len(given)} instead.",
+            "input",
+            "array_above_max_length",
+        )
+    if strict and body.get("encoding_format") not in (None, "float", "base64"):
+        return refused(
+            f"Invalid value: '{body['encoding_format']}'. Supported values are: 'float' and 'base64'.",
+            "encoding_format",
+            "invalid_value",
+        )
+    return _check_dimensions(body.get("dimensions"), model)
+
+
+def _is_input(value: Any) -> bool:
+    """Whether it is what OpenAI takes: texts that aren't empty, or token ids."""
+    items = [value] if isinstance(value, str) or _is_tokens(value) else value
+    texts = all(isinstance(item, str) and item for item in items)
+    return texts or all(_is_tokens(item) for item in items)
+
+
+def _check_dimensions(size: Any, model: Any) -> Error | None:
+    if size is None:
+        return None
+    if not isinstance(size, int) or isinstance(size, bool):
+        return wrong_type("dimensions", "an integer", size)
+    if model == _FIXED:
+        return refused("This model does not support specifying dimensions.")
+    if size < 1:
+        return refused(
+            f"Invalid 'dimensions': integer below minimum value. Expected a value >= 1, but got {size} instead.",
+            "dimensions",
+            "integer_below_min_value",
+        )
+    most = (size_of(model) if model in _SHORTENED else None) or LARGEST
+    if size > most:
+        return refused(f"Invalid value for 'dimensions' = {size}. Must be less than or equal to {most}.")
+    return None
+
+
+def _openai_document(exchange: Exchange) -> dict[str, Any]:
+    body, usage = exchange.body, exchange.usage
+    inputs = _openai_inputs(body["input"])
+    found = _vectors(exchange, inputs, [body.get("dimensions")] * len(inputs))
+    packed = body.get("encoding_format") == "base64"
+    model = _NAMES.get(exchange.model, exchange.model) if exchange.provider == "openai" else exchange.model
+    document: dict[str, Any] = {
+        "object": "list",
+        "data": [
+            {"object": "embedding", "embedding": _packed(one) if packed else one, "index": index}
+            for index, one in enumerate(found)
+        ],
+        "model": model,
+        "usage": {"prompt_tokens": usage.input_tokens, "total_tokens": usage.total, **usage.details},
+    }
+    return exchange.extend(document)
+
+
+def _packed(numbers: Sequence[float]) -> str:
+    """Base64 of the numbers in 32 bits each, the least byte first."""
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+
+
+def _openai_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again."""
+    usage = document.get("usage") or {}
+    count = usage.get("prompt_tokens")
+    return Reply(
+        *(Embedding(_unpacked(item["embedding"])) for item in document["data"]),
+        model=document.get("model"),
+        usage=Usage(count, 0, total_tokens=usage.get("total_tokens")) if isinstance(count, int) else None,
+    )
+
+
+def _unpacked(found: Any) -> Any:
+    if not isinstance(found, str):
+        return found
+    raw = base64.b64decode(found)
+    return struct.unpack(f"<{len(raw) // 4}f", raw)
+
+
+OPENAI: Final = replace(
+    openai_chat.DIALECT,
+    name="openai_embeddings",
+    label="OpenAI embeddings",
+    read=_openai_read,
+    check=_openai_check,
+    stream=lambda request, body: False,
+    document=_openai_document,
+    parts=_openai_parts,
+    carries=frozenset({Embedding}),
+    choices=False,
+    shaping=None,
+    counted=lambda exchange: _count(_openai_inputs(exchange.body["input"])),
+    sdk_types=(
+        "openai.types.create_embedding_response.CreateEmbeddingResponse",
+        "groq.types.create_embedding_response.CreateEmbeddingResponse",
+    ),
+)
+"""`POST /v1/embeddings`, and the same on a deployment."""
+
+
+# --- Gemini ------------------------------------------------------------------------------------------------------------
+
+_BATCH: Final = 100
+_PACKAGE: Final = "type.googleapis.com/google.ai.generativelanguage.v1beta."
+
+
+def _is_batch(request: Request) -> bool:
+    return request.path_part(-1).endswith(":batchEmbedContents")
+
+
+def _requests(request: Request, body: Mapping[str, Any]) -> list[Any]:
+    """What is asked for each content, alone or in a batch; one message may stand for a list of one."""
+    found = body.get("requests") if _is_batch(request) else body
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _field(asked: Mapping[str, Any], camel: str, snake: str) -> Any:
+    """A setting of one request, in either spelling, on it or in its `embedContentConfig`."""
+    config = asked.get("embedContentConfig") or asked.get("embed_content_config")
+    for holder in (asked, config if isinstance(config, dict) else {}):
+        for name in (camel, snake):
+            if holder.get(name) is not None:
+                return holder[name]
+    return None
+
+
+def _size(asked: Mapping[str, Any]) -> int | None:
+    size = _field(asked, "outputDimensionality", "output_dimensionality")
+    return None if size is None else int(size)
+
+
+def _gemini_inputs(request: Request, body: Mapping[str, Any]) -> list[str]:
+    return [_content_text(asked["content"]) for asked in _requests(request, body)]
+
+
+def _content_text(content: Mapping[str, Any]) -> str:
+    parts = content.get("parts")
+    texts = "\n".join(_texts(parts if isinstance(parts, list) else [parts]))
+    return texts or _json.text(parts)
+
+
+def _gemini_read(request: Request, body: Any) -> View:
+    asked = _requests(request, body)
+    contents = [{**item["content"], "role": "user"} for item in asked]
+    params: dict[str, Any] = {}
+    if asked:
+        found = {
+            "dimensions": _size(asked[0]),
+            "taskType": _field(asked[0], "taskType", "task_type"),
+            "title": _field(asked[0], "title", "title"),
+        }
+        params = {name: value for name, value in found.items() if value is not None}
+    return replace(gemini.DIALECT.read(request, {"contents": contents}), params=params)
+
+
+def _gemini_check(request: Request, body: Any) -> Error | None:
+    """The API's own refusal of what isn't an `EmbedContentRequest`, or a batch of these."""
+    if not isinstance(body, dict):
+        return gemini.DIALECT.check(request, body)
+    if not _is_batch(request):
+        return _check_one(request, body, "", "EmbedContentRequest")
+    asked = _requests(request, body)
+    if not asked:
+        return Error(400, "* BatchEmbedContentsRequest.requests: requests is not specified\n")
+    if len(asked) > _BATCH:
+        return Error(400, f"* BatchEmbedContentsRequest.requests: at most {_BATCH} requests can be in one batch\n")
+    for index, item in enumerate(asked):
+        if not isinstance(item, dict):
+            kind = f"{_PACKAGE}EmbedContentRequest"
+            return Error(400, f"Invalid value at 'requests[{index}]' ({kind}), {_json.text(item)}")
+        error = _check_one(request, item, f"requests[{index}].", f"BatchEmbedContentsRequest.requests[{index}]")
+        if error is not None:
+            return error
+    return None
+
+
+def _check_one(request: Request, asked: Mapping[str, Any], path: str, name: str) -> Error | None:
+    content = asked.get("content")
+    if content is None:
+        return Error(400, f"* {name}.content: content is not specified\n")
+    error = gemini.DIALECT.check(request, {"contents": [content]})
+    if error is not None and error.message is not None:
+        return replace(error, message=error.message.replace("contents[0]", f"{path}content"))
+    parts = content.get("parts")
+    parts = parts if isinstance(parts, list) else [parts]
+    if not parts or any(not part or part.get("text") == "" for part in parts):
+        return Error(400, f"* {name}.content: content contains an empty Part.\n")
+    return _check_size(asked, path, name, gemini.DIALECT.model(request, asked))
+
+
+def _check_size(asked: Mapping[str, Any], path: str, name: str, model: str) -> Error | None:
+    size = _field(asked, "outputDimensionality", "output_dimensionality")
+    try:
+        whole = size is None or (not isinstance(size, bool) and float(size).is_integer())
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        return Error(400, f"Invalid value at '{path}output_dimensionality' (TYPE_INT32), {_json.text(size)}")
+    most = size_of(model) or LARGEST
+    if size is not None and not 1 <= int(size) <= most:
+        return Error(400, f"* {name}.output_dimensionality: output_dimensionality must be between 1 and {most}\n")
+    return None
+
+
+def _gemini_document(exchange: Exchange) -> dict[str, Any]:
+    request, body = exchange.request, exchange.body
+    found = _vectors(exchange, _gemini_inputs(request, body), [_size(asked) for asked in _requests(request, body)])
+    values = [{"values": one} for one in found]
+    return exchange.extend({"embeddings": values} if _is_batch(request) else {"embedding": values[0]})
+
+
+def _gemini_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again."""
+    found = document["embeddings"] if "embeddings" in document else [document["embedding"]]
+    return Reply(*(Embedding(item["values"]) for item in found))
+
+
+GEMINI: Final = replace(
+    gemini.DIALECT,
+    name="gemini_embeddings",
+    label="Gemini embeddings",
+    read=_gemini_read,
+    check=_gemini_check,
+    stream=lambda request, body: False,
+    document=_gemini_document,
+    parts=_gemini_parts,
+    carries=frozenset({Embedding}),
+    choices=False,
+    shaping=None,
+    counted=lambda exchange: _count(_gemini_inputs(exchange.request, exchange.body)),
+    sdk_types=("google.genai.types.EmbedContentResponse",),
+)
+"""`:embedContent` and `:batchEmbedContents`."""
