@@ -66,7 +66,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast
 
 import pytest
 
@@ -331,7 +331,7 @@ def pytest_fixture_setup(
                 (original, original.__traceback__),
             )
         if original is not error:
-            raise original from original.__cause__
+            _raise(original)
         raise
 
 
@@ -413,7 +413,7 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
 
             _blocks.judge(fake, error)
         elif error is not None and (original := _original(error)) is not error:
-            raise original from original.__cause__
+            _raise(original)
     except BaseException as verdict:
         if caught:
             caught.clear()
@@ -436,8 +436,25 @@ def _ours(error: BaseException) -> bool:
 
 
 def _original(error: BaseException) -> BaseException:
-    """What a function of the test raised, in place of the failure that carries it."""
-    return getattr(error, "original", error) if _ours(error) else error
+    """What is to be reported: the failure in a group of ours only, what a function of the test raised."""
+    if not _ours(error):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        from fake_llm._fake import _only_ours
+
+        error = _only_ours(error) or error
+    original: BaseException = getattr(error, "original", error)
+    return original
+
+
+def _raise(error: BaseException) -> NoReturn:
+    """Raise it as if nothing had carried it."""
+    __tracebackhide__ = True
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context
 
 
 # --- where the body of a test runs --------------------------------------------------------------

@@ -69,9 +69,8 @@ def run(pytester: pytest.Pytester) -> Run:
         files: dict[str, str] | None = None,
         **outcomes: int,
     ) -> pytest.RunResult:
-        with_asyncio = "no:asyncio" not in options and any(
-            entry.name == "asyncio" for entry in entry_points(group="pytest11")
-        )
+        installed = not subprocess and "no:asyncio" not in options
+        with_asyncio = installed and any(entry.name == "asyncio" for entry in entry_points(group="pytest11"))
         pytester.makeini(INI.format(asyncio=ASYNCIO if with_asyncio else "") + ini)
         if tests:
             pytester.makepyfile(test_it=HEADER + tests)
@@ -79,7 +78,10 @@ def run(pytester: pytest.Pytester) -> Run:
             pytester.makepyfile(**{name: HEADER + text if name.startswith("test_") else text})
         before = dict(os.environ)
         start = pytester.runpytest_subprocess if subprocess else pytester.runpytest_inprocess
-        result = start(*PLUGIN, *options)
+        with pytest.MonkeyPatch.context() as patch:
+            if subprocess:  # quicker without the plugins that happen to be installed
+                patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            result = start(*(("-p", "fake_llm.pytest_plugin") if subprocess else PLUGIN), *options)
         gc.collect()  # what a loop's runner says of tasks that are left by a failure: here, not in another test
         assert {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} == {
             name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"

@@ -765,7 +765,7 @@ def all_outcomes() -> dict[str, int]:
         pytest.param(("--import-mode=append",), False, id="append"),
         pytest.param(("--setup-show",), False, id="setup-show"),
         pytest.param(
-            ("-n", "2"),
+            ("-p", "xdist", "-n", "2", "--dist", "loadfile"),
             True,
             id="xdist",
             marks=pytest.mark.skipif(not has("pytest-xdist"), reason="needs pytest-xdist"),
