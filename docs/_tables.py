@@ -7,9 +7,9 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from fake_llm import Error, intercept
+from fake_llm import Error, _tables, intercept
 from fake_llm._dialect import Asked, Dialect, Exchange, Ids
-from fake_llm._endpoints import DIALECTS, PROVIDERS, Provider
+from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._model import Headers, Request
 from fake_llm._options import BlockOptions, Options
 from fake_llm._render import render_error
@@ -35,32 +35,30 @@ def hosts() -> Table:
     """The providers that are answered, each with its hosts and what its chat endpoints speak."""
     rows = [
         (f"`{provider.name}`", _codes(provider.hosts), ", ".join(_vocabularies(provider)), _codes(provider.base_urls))
-        for provider in PROVIDERS
-        if provider.endpoints
+        for provider in _tables.answered()
     ]
     return ("provider", "hosts", "chat speaks", "a base URL of your own from"), rows
 
 
 def refused() -> Table:
     """The providers that are known and refused."""
-    rows = [(f"`{provider.name}`", _codes(provider.hosts)) for provider in PROVIDERS if not provider.endpoints]
-    return ("provider", "hosts"), rows
+    return ("provider", "hosts"), [(f"`{provider.name}`", _codes(provider.hosts)) for provider in _tables.refused()]
 
 
 def endpoints() -> Table:
     """Every path of every provider."""
     rows = [
         (
-            f"`{provider.name}`",
-            f"`{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}`",
-            f"`{endpoint.operation}`",
-            endpoint.dialect.label,
-            "`fake.side_calls`" if endpoint.side else "`fake.calls`",
+            f"`{row.provider}`",
+            f"`{row.method} {row.path}`",
+            f"`{row.operation}`",
+            row.dialect,
+            row.streams_as,
+            f"`fake.{row.kept_in}`",
         )
-        for provider in PROVIDERS
-        for endpoint in provider.endpoints
+        for row in _tables.rows()
     ]
-    return ("provider", "path", "operation", "speaks", "kept in"), rows
+    return ("provider", "path", "operation", "speaks", "streams as", "kept in"), rows
 
 
 def _vocabularies(provider: Provider) -> list[str]:
@@ -75,17 +73,30 @@ def _codes(words: Iterable[str]) -> str:
 
 
 def turns() -> Table:
-    """What the model can say, and which vocabulary can carry it."""
-    dialects = list(DIALECTS.values())
+    """What the model can say in a chat, and which vocabulary can carry it."""
+    dialects = _chat()
     rows: list[Sequence[str]] = [
         (_WRITTEN.get(part.__name__, f"`{part.__name__}`"), *(_mark(_carries(dialect, part)) for dialect in dialects))
         for part in PART_TYPES
+        if any(_carries(dialect, part) for dialect in dialects)  # an Embedding is no part of a chat
     ]
     rows.append(("`Reply(…, choices=[…])`", *(_mark(dialect.choices) for dialect in dialects)))
     return ("a turn with", *(dialect.label for dialect in dialects)), rows
 
 
 _WRITTEN = {"str": '`"text"`', "Structured": "a dict, a model, a dataclass"}
+
+
+def _chat() -> list[Dialect]:
+    """The vocabularies of generation."""
+    return list(
+        {
+            row.dialect.name: row.dialect
+            for provider in PROVIDERS
+            for row in provider.endpoints
+            if row.operation == "chat"
+        }.values()
+    )
 
 
 def _carries(dialect: Dialect, part: type) -> bool:
@@ -99,7 +110,7 @@ def _mark(yes: bool) -> str:
 
 def errors() -> Table:
     """The status that each vocabulary gives to each name of an `Error`."""
-    dialects = list(DIALECTS.values())
+    dialects = _chat()
     rows = [
         (f'`Error("{name}")`', *(str(_status(dialect, Error(name))) for dialect in dialects)) for name in ERROR_NAMES
     ]
