@@ -1,0 +1,161 @@
+"""The calls in the report of a failing test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from _capability import needs
+
+Run = Callable[..., pytest.RunResult]
+
+TESTS = """
+@pytest.mark.fake_llm(["Hello"])
+def test_marker():
+    ask("What is asked by the marker?")
+    assert 0
+
+def test_fixture(fake_llm):
+    fake_llm.push("Hello")
+    ask("What is asked by the fixture?")
+    assert 0
+
+def test_block():
+    with intercept(["Hello"]):
+        ask("What is asked in the block?")
+    assert 0
+
+@intercept(["Hello"])
+def test_decorator():
+    ask("What is asked by the decorator?")
+    assert 0
+
+@pytest.fixture
+def greeting():
+    with intercept(["Hello"]):
+        ask("What is asked in the setup?")
+    raise LookupError
+
+def test_setup(greeting):
+    pass
+
+def test_none():
+    assert 0
+
+@pytest.mark.fake_llm(["Hello"])
+def test_passes():
+    ask("What is asked and answered?")
+"""
+ASKED = ["by the marker", "by the fixture", "in the block", "by the decorator", "in the setup"]
+
+
+def sections(result: pytest.RunResult) -> int:
+    return result.stdout.str().count("- LLM calls")
+
+
+@pytest.mark.parametrize(
+    ("options", "subprocess"),
+    [
+        pytest.param((), False, id="plain"),
+        pytest.param(("-p", "xdist", "-n", "2"), True, id="xdist", marks=needs("pytest-xdist")),
+    ],
+)
+def test_a_section(options: tuple[str, ...], subprocess: bool, run: Run) -> None:
+    result = run(TESTS, *options, "--tb=no", "-rfE", subprocess=subprocess, failed=5, errors=1, passed=1)
+    assert sections(result) == 0
+
+    result = run(TESTS, *options, "-rA", subprocess=subprocess, failed=5, errors=1, passed=1)
+    assert sections(result) == 5
+    for asked in ASKED:
+        assert sum(line.strip() == f"user       What is asked {asked}?" for line in result.stdout.lines) == 1
+    assert not any(line.strip() == "user       What is asked and answered?" for line in result.stdout.lines)
+
+
+def test_each_block_has_its_section(run: Run) -> None:
+    result = run(
+        """
+@pytest.fixture(scope="module")
+def quiet():
+    with intercept(default="a"):
+        yield
+
+@pytest.fixture(scope="module")
+def outer(quiet):
+    with intercept(default="a") as fake:
+        yield fake
+
+def test_before(outer):
+    ask("What is asked before?")
+
+@pytest.mark.fake_llm(["b"])
+def test_it(outer):
+    ask("Marker?")
+    outer.answer  # of the module, and silent in this test
+    for number in range(2):
+        with intercept(["c"]):
+            ask(f"Block {number}?")
+    assert 0
+
+def test_outer(outer):
+    ask("What is asked outside?")
+    assert 0
+
+def test_many():
+    for number in range(20):
+        with intercept(["c"]):
+            ask(f"Many {number}?")
+    assert 0
+""",
+        passed=1,
+        failed=3,
+    )
+
+    titles = [line.strip("- ") for line in result.stdout.lines if "- LLM calls" in line]
+    assert titles == [
+        *(f"LLM calls ({number} of 3)" for number in (1, 2, 3)),
+        "LLM calls",
+        *(f"LLM calls ({number} of 20)" for number in (16, 17, 18, 19, 20)),
+    ]
+    asked = [line.split(None, 1)[1] for line in result.stdout.lines if line.strip().startswith("user  ")]
+    assert asked == [
+        *("Marker?", "Block 0?", "Block 1?"),
+        *("What is asked before?", "What is asked outside?"),
+        *(f"Many {number}?" for number in (15, 16, 17, 18, 19)),
+    ]
+
+
+def test_without_a_call(run: Run) -> None:
+    result = run("def test_it(fake_llm):\n    assert 0\n", failed=1)
+
+    assert (
+        result.stdout.lines[
+            result.stdout.lines.index(next(line for line in result.stdout.lines if "- LLM calls" in line)) + 1
+        ]
+        == "No calls."
+    )
+
+
+def test_no_secrets(run: Run) -> None:
+    result = run(
+        """
+SECRET = "-".join(["sk", "secret", "0123456789"])
+
+@pytest.mark.fake_llm(default="a")
+def test_it():
+    httpx.post("https://api.openai.com/v1/chat/completions", json=body("Hi"), verify=False, headers={"authorization": f"Bearer {SECRET}"})
+    google = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    host = "https://generativelanguage.googleapis.com/v1beta/models"
+    httpx.post(f"{host}/gemini-3-pro:generateContent?key={SECRET}", json=google, verify=False)
+    httpx.get(f"{host}?key={SECRET}", verify=False)
+    httpx.get(f"{host}/unknown/path?key={SECRET}", verify=False)
+""",
+        failed=1,
+    )
+
+    assert sections(result) == 1
+    assert "sk-secret-0123456789" not in result.stdout.str()
+
+
+def test_show_capture_hides_it(run: Run) -> None:
+    assert sections(run(TESTS, "--show-capture=no", failed=5, errors=1, passed=1)) == 0
