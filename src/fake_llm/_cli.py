@@ -81,7 +81,7 @@ def _demo(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    demo.run()
+    demo.run(show)
     return 0
 
 

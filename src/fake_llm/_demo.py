@@ -11,7 +11,6 @@ import openai
 
 import fake_llm
 from fake_llm import ToolCall
-from fake_llm._cli import show
 
 __all__ = ["run"]
 
@@ -70,7 +69,7 @@ def anthropic_agent(question: str) -> str:
         messages.append({"role": "user", "content": results})
 
 
-def run() -> None:
+def run(show: Callable[[str], None] = print) -> None:
     """Answer both agents from one script and show the transcripts."""
     print("The script, the same for both:\n")
     for turn in SCRIPT:

@@ -1,4 +1,4 @@
-"""The versions that the tests are run against, as `constraints/` pins them; `tests/test_doctor.py` keeps this in step."""
+"""The versions that the tests are run against, as `constraints/` pins them; `tests/test_cli.py` keeps this in step."""
 
 from __future__ import annotations
 
