@@ -21,7 +21,7 @@ from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.dashscope import DASHSCOPE
-from fake_llm._differences.deepseek import DEEPSEEK
+from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.github import GITHUB
@@ -30,12 +30,12 @@ from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.ollama import OLLAMA
-from fake_llm._differences.openrouter import OPENROUTER
+from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES
 from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
-from fake_llm._differences.xai import XAI
+from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
@@ -169,6 +169,7 @@ PRETTY: Final = Whole(_json.pretty, content_type="application/json; charset=utf-
 AZURE_SSE: Final = Sse(dumps=_json.sorted_keys)
 OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
+XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 
 
@@ -196,15 +197,21 @@ def _chat(
     )
 
 
-def _responses(*, difference: Difference = SAME, prefix: str | None = None) -> tuple[Endpoint, ...]:
-    dialect, whole = openai_responses.DIALECT, OPENAI_PRETTY_BARE
+def _responses(
+    *,
+    whole: Whole = OPENAI_PRETTY_BARE,
+    wire: Wire = OPENAI_RESPONSES_SSE,
+    difference: Difference = SAME,
+    prefix: str | None = None,
+) -> tuple[Endpoint, ...]:
+    dialect = openai_responses.DIALECT
     return (
         Endpoint(
             operation="chat",
             path="/responses",
             dialect=dialect,
             whole=whole,
-            wire=OPENAI_RESPONSES_SSE,
+            wire=wire,
             difference=difference,
             prefix=prefix,
         ),
@@ -439,7 +446,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "api.deepseek.com",
         "[/v1|/beta]",
         difference=DEEPSEEK,
-        more=(*_responses(), *_messages("/anthropic[/v1]")),
+        more=(
+            *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
+            *_messages("/anthropic[/v1]"),
+        ),
     ),
     _compatible(
         "openrouter",
@@ -449,9 +459,15 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=OPENROUTER,
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
-        more=(*_responses(), *_messages()),
+        more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
     ),
-    _compatible("xai", "api.x.ai", difference=XAI, wire=BARE_SSE, more=(*_responses(), *_messages())),
+    _compatible(
+        "xai",
+        "api.x.ai",
+        difference=XAI,
+        wire=BARE_SSE,
+        more=(*_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES), *_messages()),
+    ),
     _compatible(
         "perplexity",
         "api.perplexity.ai",

@@ -143,6 +143,8 @@ def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, opti
     counted = exchange.asked.dialect.counted
     exchange.usage = pace.usage or (counted(exchange) if counted else estimate(exchange.body, exchange.choices))
     exchange.id = reply.id
+    if reply.id is None and endpoint.difference.id is not None:
+        exchange.id = endpoint.difference.id(exchange.ids)
     exchange.extra = reply.extra
     exchange.cut = reply.then is not None
 

@@ -95,6 +95,27 @@ EXCEPTIONS: tuple[Excepted, ...] = (
     ),
     Excepted(
         dialect="openai_responses",
+        where="response.completed",
+        path=r"response\.reasoning\.(context|mode)",
+        recordings="openrouter-responses-streamed-reasoning-01",
+        why="what the model behind OpenRouter adds",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="value",
+        path="service_tier",
+        recordings="openrouter-responses-streamed-text-01",
+        why="the word of the model behind OpenRouter; another one says `default`",
+    ),
+    Excepted(
+        dialect="openai_responses",
+        where="value",
+        path="temperature|top_p",
+        recordings="xai-responses-streamed",
+        why="in streams xAI rounds them to 32 bits: 0.699999988079071",
+    ),
+    Excepted(
+        dialect="openai_responses",
         path=r"((response\.)?output\[.*\]\.|item\.)content|reasoning\.context",
         recordings="azure-responses-(streamed-reasoning|reasoning-tool-result-followup)-01",
         why="of 2025-12 and 2026-06: newer reasoning items have a content, and the reasoning a context",

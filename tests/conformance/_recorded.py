@@ -36,7 +36,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({"openai", "azure", "deepseek", "groq", "openrouter", "perplexity", "together", "xai"}),
-    "openai_responses": frozenset({"openai", "azure"}),
+    "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
     "anthropic_messages": frozenset({"anthropic"}),
     "gemini": frozenset({"gemini", "vertex"}),
 }

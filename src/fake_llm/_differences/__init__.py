@@ -1,7 +1,7 @@
 """What single hosts do differently from the dialect that they speak: data on a row of the endpoint table.
 
 A module here per host, or per family of hosts that differ in the same way. `chat` makes the difference of a
-host that speaks OpenAI chat out of flags, `errors` a host's own error bodies.
+host that speaks OpenAI chat out of flags, `responses` that of one that speaks OpenAI responses, `errors` a host's own error bodies.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Difference:
         headers: Headers of a successful answer in place of the dialect's.
         failure: An error as a whole answer, in place of the dialect's.
         failure_events: An error after a stream has begun, in place of the dialect's.
+        id: A new id for an answer in this host's form.
         tool_id: A new id for a tool call in this host's form; gets the number of the call in its answer.
     """
 
@@ -35,6 +36,7 @@ class Difference:
     headers: Callable[[Exchange], HeaderItems] | None = None
     failure: Callable[[Exchange, Error], Response] | None = None
     failure_events: Callable[[Exchange, Error], list[WireEvent]] | None = None
+    id: Callable[[Ids], str] | None = None
     tool_id: Callable[[Ids, int], str | None] | None = None
 
 

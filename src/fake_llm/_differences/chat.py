@@ -163,6 +163,7 @@ def chat(
         headers=headers or _no_headers,
         failure=None if errors is None else errors.failure,
         failure_events=None if errors is None else errors.failure_events,
+        id=id,
         tool_id=tool_id,
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
-from fake_llm._differences.chat import chat, thinks
+from fake_llm._differences.chat import chat, thinks, uuid
 from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._differences.responses import responses
 from fake_llm._model import HeaderItems
 
-__all__ = ["DEEPSEEK"]
+__all__ = ["DEEPSEEK", "DEEPSEEK_RESPONSES"]
 
 _CODE: Final = "invalid_request_error"
 _OCTETS: Final = "application/octet-stream"
@@ -103,6 +104,43 @@ DEEPSEEK: Final = chat(
     null_usage="asked",
     delta=_delta,
     choice=_choice,
+    headers=_headers,
+    errors=ERRORS,
+)
+
+
+def _item_id(kind: str, ids: Ids, answer: str) -> str:
+    return ids.uuid()
+
+
+def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
+    """Azure's filters without any, no verbosity (recorded 2026-08)."""
+    written: dict[str, Any] = {}
+    for name, value in response.items():
+        if name == "error":
+            written["content_filters"] = None
+        if name not in ("billing", "tool_usage"):
+            written[name] = value
+    if isinstance(written.get("text"), dict):
+        written["text"] = {**written["text"], "verbosity": None}
+    return written
+
+
+def _item(exchange: Exchange, item: dict[str, Any], started: bool) -> dict[str, Any]:
+    """Reasoning has a status, a message its phase."""
+    if item.get("type") == "reasoning":
+        written = {name: value for name, value in item.items() if name != "encrypted_content"}
+        return {**written, "status": "in_progress" if started else "completed"}
+    return {**item, "phase": "final_answer"} if item.get("type") == "message" else item
+
+
+DEEPSEEK_RESPONSES: Final = responses(
+    id=uuid,
+    item_id=_item_id,
+    tool_id=_tool_id,
+    response=_response,
+    item=_item,
+    thoughts="content",
     headers=_headers,
     errors=ERRORS,
 )

@@ -7,10 +7,11 @@ from typing import Any, Final
 from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
 from fake_llm._differences.chat import answer_id, chat
 from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._differences.responses import responses
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
 
-__all__ = ["ERRORS", "OPENROUTER"]
+__all__ = ["OPENROUTER", "OPENROUTER_RESPONSES"]
 
 _PROVIDERS: Final = {
     "openai": "OpenAI",
@@ -215,3 +216,48 @@ OPENROUTER: Final = chat(
     headers=_headers,
     errors=ERRORS,
 )
+
+
+def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
+    """Whole numbers where they are whole, no `user`, what it cost in the usage (recorded 2026-08)."""
+    written = {
+        name: _integer(value) for name, value in response.items() if name not in ("billing", "user", "tool_usage")
+    }
+    asked = exchange.body if isinstance(exchange.body, dict) else {}
+    if asked.get("reasoning") is None:
+        written["reasoning"] = None
+    written.setdefault("prompt_cache_options", None)
+    usage = written.get("usage")
+    if isinstance(usage, dict):
+        costs = {
+            "upstream_inference_cost": 0,
+            "upstream_inference_input_cost": 0,
+            "upstream_inference_output_cost": 0,
+        }
+        written["usage"] = {
+            **usage,
+            **{
+                name: value
+                for name, value in (("cost", 0), ("is_byok", False), ("cost_details", costs))
+                if name not in usage
+            },
+        }
+    return written
+
+
+def _integer(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _item(exchange: Exchange, item: dict[str, Any], started: bool) -> dict[str, Any]:
+    """Reasoning has a status and no content, and something encrypted and its format once it is done."""
+    if item.get("type") != "reasoning":
+        return item
+    dropped = {"content", "encrypted_content"} if started else {"content"}
+    written = {name: value for name, value in item.items() if name not in dropped}
+    if started:
+        return {**written, "status": "in_progress"}
+    return {**written, "status": "completed", "format": "openai-responses-v1"}
+
+
+OPENROUTER_RESPONSES: Final = responses(id=_id, response=_response, item=_item, headers=_headers, errors=ERRORS)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import chat, uuid
 from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._differences.responses import responses
 from fake_llm._model import HeaderItems
 
-__all__ = ["ERRORS", "XAI"]
+__all__ = ["XAI", "XAI_RESPONSES"]
 
 
 def _usage(exchange: Exchange) -> dict[str, Any]:
@@ -121,6 +122,79 @@ XAI: Final = chat(
     usage=_usage,
     message=_message,
     choice=_choice,
+    headers=_headers,
+    errors=ERRORS,
+)
+
+
+def _call_id(ids: Ids, number: int) -> str:
+    return f"call-{ids.uuid()}-{number}"
+
+
+def _item_id(kind: str, ids: Ids, answer: str) -> str:
+    """Reasoning and message bear the id of the answer (recorded 2026-08); we number calls by random digits."""
+    return f"{kind}_{answer}_{ids.hex(4)}" if kind == "fc" else f"{kind}_{answer}"
+
+
+_USUAL: Final = {"temperature": 0.7, "top_p": 0.95}
+
+
+def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
+    written = {name: value for name, value in response.items() if name not in _NOT_XAI}
+    written["metadata"] = {**(written.get("metadata") or {}), "system_fingerprint": "fp_eb3c003fc66c14ed"}
+    reasoning = written.get("reasoning")
+    if isinstance(reasoning, dict) and not exchange.stream:
+        said = {"effort": reasoning.get("effort") or "low", "summary": reasoning.get("summary") or "detailed"}
+        written["reasoning"] = said
+    elif isinstance(reasoning, dict):
+        written["reasoning"] = {"effort": reasoning.get("effort"), "summary": reasoning.get("summary")}
+    asked = exchange.body if isinstance(exchange.body, dict) else {}
+    written |= {name: usual for name, usual in _USUAL.items() if asked.get(name) is None}
+    text = written.get("text")
+    if isinstance(text, dict) and isinstance(text.get("format"), dict):
+        named = ("name", "description", "strict")
+        written["text"] = {"format": {key: value for key, value in text["format"].items() if key not in named}}
+    usage = written.get("usage")
+    if isinstance(usage, dict):
+        counted = {
+            "input_tokens": usage["input_tokens"],
+            "input_tokens_details": {"cached_tokens": usage["input_tokens_details"]["cached_tokens"]},
+            "output_tokens": usage["output_tokens"],
+            "output_tokens_details": usage["output_tokens_details"],
+            "total_tokens": usage["total_tokens"],
+        }
+        context = {"input_tokens": usage["input_tokens"], "output_tokens": usage["output_tokens"]}
+        beside = {"num_sources_used": 0, "num_server_side_tools_used": 0, "cost_in_usd_ticks": 0}
+        written["usage"] = (
+            counted
+            | beside
+            | {"context_details": context}
+            | usage
+            | {"input_tokens_details": counted["input_tokens_details"]}
+        )
+    return written
+
+
+_NOT_XAI: Final = frozenset({"billing", "moderation", "prompt_cache_retention", "tool_usage"})
+
+
+def _item(exchange: Exchange, item: dict[str, Any], started: bool) -> dict[str, Any]:
+    """Reasoning has a status and no content, and nothing encrypted before it is done."""
+    if item.get("type") != "reasoning":
+        return item
+    dropped = {"content", "encrypted_content"} if started else {"content"}
+    written = {name: value for name, value in item.items() if name not in dropped}
+    return {**written, "status": "in_progress" if started else "completed"}
+
+
+XAI_RESPONSES: Final = responses(
+    id=uuid,
+    item_id=_item_id,
+    tool_id=_call_id,
+    response=_response,
+    item=_item,
+    whole_calls=True,
+    number_first=True,
     headers=_headers,
     errors=ERRORS,
 )
