@@ -6,8 +6,8 @@ The examples of a page run in order and share one namespace and one folder:
   file of tests;
 - another block that defines tests is a test file of its own;
 - any other block of Python runs in the namespace of the page;
-- a block of a console is run where it calls pytest or unittest, and what it shows must stand in what comes out, line
-  by line in this order, `...` for any number of lines.
+- a block of a console is run where it calls pytest, unittest or fake-llm, and what it shows must stand in what comes
+  out, line by line in this order, `...` for any number of lines.
 
 A comment `<!-- fails -->` before a test file says that it is run by a console, which shows how it fails.
 """
@@ -67,11 +67,13 @@ def run_block(example: Example) -> None:
 
 
 def run_console(example: Example) -> None:
-    """Run the commands of a console that call pytest or unittest; what is shown must be in what comes out."""
+    """Run the commands of a console that a page may run; what is shown must be in what comes out."""
     for session in re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)[1:]:
         command, *shown = session.splitlines()
-        program, *arguments = command.partition("  #")[0].removeprefix("python -m ").split()
-        if program not in ("pytest", "unittest"):
+        program, *arguments = (
+            command.partition("  #")[0].removeprefix("python -m ").replace("fake-llm ", "fake_llm ").split()
+        )
+        if program not in ("pytest", "unittest", "fake_llm"):
             continue
         folder = folder_of(example)
         done = run_pytest(folder, *arguments) if program == "pytest" else run(folder, program, *arguments)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
-from fake_llm import Error, _tables, intercept
+from fake_llm import Error, _tables, intercept, pytest_plugin
 from fake_llm._dialect import Asked, Dialect, Exchange, Ids
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._model import Headers, Request
@@ -168,6 +170,33 @@ def _default(item: dataclasses.Field[object]) -> str:
     return repr(item.default if factory is dataclasses.MISSING else factory())
 
 
+def ini() -> Table:
+    """The options that the plugin reads from the ini file."""
+    rows = [
+        (f"`fake_llm_{name}`", f"`{option.kind}`", f"{option.says[0].upper()}{option.says[1:]}.", f"`{option.example}`")
+        for name, option in pytest_plugin._OPTIONS.items()
+    ]
+    return ("option", "kind", "what it says", "for example"), rows
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def examples() -> Table:
+    """The examples, each with the first sentence of its docstring."""
+    rows = [
+        (f"{{download}}`{file.name} </../examples/{file.name}>`", _first_paragraph(file))
+        for file in sorted(EXAMPLES.glob("test_*.py"))
+    ]
+    return ("file", "what it shows"), rows
+
+
+def _first_paragraph(file: Path) -> str:
+    return " ".join((ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")[0].split())
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     "hosts": hosts,
     "refused": refused,
@@ -175,4 +204,6 @@ TABLES: dict[str, Callable[[], Table]] = {
     "turns": turns,
     "errors": errors,
     "options": options,
+    "ini": ini,
+    "examples": examples,
 }

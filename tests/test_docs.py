@@ -193,3 +193,15 @@ def test_the_table_of_errors_has_every_name() -> None:
 def test_the_table_of_options_has_every_option() -> None:
     assert words(column("options")) == set(BlockOptions.__annotations__)
     assert all(row[3].endswith(".") for row in TABLES.TABLES["options"]()[1])
+
+
+def test_the_table_of_the_ini_file_has_every_option_that_a_text_can_say() -> None:
+    said = {name.removeprefix("fake_llm_") for name in words(column("ini"))}
+    assert said <= set(BlockOptions.__annotations__)
+    assert set(BlockOptions.__annotations__) - said == {"usage", "framing", "cost"}
+
+
+def test_the_table_of_examples_has_every_file() -> None:
+    files = {path.name for path in (ROOT / "examples").glob("test_*.py")}
+    assert {file.partition(" ")[0] for file in re.findall("`(test_.*?)`", column("examples"))} == files
+    assert all(row[1].endswith(".") for row in TABLES.TABLES["examples"]()[1])
