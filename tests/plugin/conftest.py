@@ -77,11 +77,12 @@ def run(pytester: pytest.Pytester) -> Run:
         for name, text in (files or {}).items():
             pytester.makepyfile(**{name: HEADER + text if name.startswith("test_") else text})
         before = dict(os.environ)
-        start = pytester.runpytest_subprocess if subprocess else pytester.runpytest_inprocess
         with pytest.MonkeyPatch.context() as patch:
             if subprocess:  # quicker without the plugins that happen to be installed
                 patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            result = start(*(("-p", "fake_llm.pytest_plugin") if subprocess else PLUGIN), *options)
+                result = pytester.runpytest_subprocess("-p", "fake_llm.pytest_plugin", *options)
+            else:
+                result = pytester.runpytest_inprocess(*PLUGIN, *options, no_reraise_ctrlc=True)
         gc.collect()  # what a loop's runner says of tasks that are left by a failure: here, not in another test
         assert {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} == {
             name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"

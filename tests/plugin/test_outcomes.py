@@ -760,14 +760,11 @@ def all_outcomes() -> dict[str, int]:
 @pytest.mark.parametrize(
     ("options", "subprocess"),
     [
-        pytest.param((), False, id="plain"),
-        pytest.param(("--import-mode=importlib",), False, id="importlib"),
-        pytest.param(("--import-mode=append",), False, id="append"),
-        pytest.param(("--setup-show",), False, id="setup-show"),
+        pytest.param(("--import-mode=importlib", "--setup-show"), False, id="importlib and setup-show"),
         pytest.param(
-            ("-p", "xdist", "-n", "2", "--dist", "loadfile"),
+            ("-p", "xdist", "-n", "2", "--dist", "loadfile", "--import-mode=append"),
             True,
-            id="xdist",
+            id="xdist and append",
             marks=pytest.mark.skipif(not has("pytest-xdist"), reason="needs pytest-xdist"),
         ),
     ],
