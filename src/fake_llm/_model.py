@@ -19,6 +19,7 @@ __all__ = [
     "NO_TIMEOUTS",
     "Event",
     "Fault",
+    "FaultKind",
     "Handler",
     "HeaderItems",
     "Headers",
@@ -118,12 +119,13 @@ def masked_url(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """The client's own time-outs in seconds; `None` where it has none."""
+    """The client's own time-outs in seconds; `None` where it has none. `total` is that of a whole exchange."""
 
     connect: float | None = None
     read: float | None = None
     write: float | None = None
     pool: float | None = None
+    total: float | None = None
 
 
 NO_TIMEOUTS = Timeouts()
@@ -167,19 +169,31 @@ class Pause:
     seconds: float
 
 
+FaultKind: TypeAlias = Literal[
+    "read_timeout",
+    "connect_timeout",
+    "write_timeout",
+    "pool_timeout",
+    "total_timeout",
+    "connect",
+    "disconnect",
+    "raise",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """The exchange fails below HTTP, in place of an answer or in the middle of a body.
 
     Attributes:
-        kind: `read_timeout`, `connect_timeout`, `write_timeout`, `pool_timeout`, `connect` (nobody
+        kind: `read_timeout`, `connect_timeout`, `write_timeout`, `pool_timeout`, `total_timeout`, `connect` (nobody
             there), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
         message: The text of the library's own exception.
         error: The exception to raise as it is, for the kind `raise`.
         delay: Seconds to wait first.
     """
 
-    kind: Literal["read_timeout", "connect_timeout", "write_timeout", "pool_timeout", "connect", "disconnect", "raise"]
+    kind: FaultKind
     message: str = ""
     error: BaseException | None = None
     delay: float = 0.0

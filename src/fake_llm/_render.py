@@ -20,6 +20,7 @@ from fake_llm._framing import PLAIN, Wire, cut
 from fake_llm._model import (
     Event,
     Fault,
+    FaultKind,
     HeaderItems,
     Pause,
     Response,
@@ -518,8 +519,8 @@ def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
             "disconnect", "peer closed connection without sending complete message body (incomplete chunked read)"
         )
     elif isinstance(then, Stall):
-        read = exchange.request.timeouts.read
-        if read is None:
+        kind, seconds = _patience(exchange.request.timeouts)
+        if seconds is None:
             raise ScriptMismatchError(
                 sentence(
                     "The turn ends in Stall(), which lasts until the client's own read time-out.",
@@ -527,7 +528,7 @@ def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
                     "Write Stall(seconds), or give the client a time-out.",
                 )
             )
-        yield Fault("read_timeout", READ_TIMED_OUT)
+        yield Fault(kind, READ_TIMED_OUT)
 
 
 def _headers(
@@ -674,7 +675,8 @@ def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     error = turn.instance()
     text = str(error)
     if type(error) is TimeoutError:
-        return Rendered(Fault("read_timeout", text or READ_TIMED_OUT), waited=timeouts.read or 0.0)
+        kind, seconds = _patience(timeouts)
+        return Rendered(Fault(kind, text or READ_TIMED_OUT), waited=seconds or 0.0)
     if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
         if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
             return Rendered(Fault("disconnect", text or "Server disconnected without sending a response."))
@@ -690,31 +692,47 @@ def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
 # --- time ---------------------------------------------------------------------------------------
 
 
+def _patience(timeouts: Timeouts) -> tuple[FaultKind, float | None]:
+    """The time-out that ends a silence, and its seconds; `None` for a client that waits for ever."""
+    if timeouts.read is None and timeouts.total is not None:
+        return "total_timeout", timeouts.total
+    return "read_timeout", timeouts.read
+
+
+def _waited(seconds: float, before: float, timeouts: Timeouts) -> tuple[float, FaultKind | None]:
+    """How long a client waits of `seconds`, after what it has waited `before`, and the time-out that fires then."""
+    left = None if timeouts.total is None else max(0.0, timeouts.total - before)
+    if timeouts.read is not None and seconds > timeouts.read and (left is None or timeouts.read <= left):
+        return timeouts.read, "read_timeout"
+    if left is not None and seconds > left:
+        return left, "total_timeout"
+    return seconds, None
+
+
 def _timed(response: Response, delay: float, timeouts: Timeouts, *, virtual: bool) -> Rendered:
-    """The plan with the client's own read time-out laid in; without pauses when time is virtual."""
-    read = timeouts.read
-    if read is not None and delay > read:
-        return Rendered(Fault("read_timeout", READ_TIMED_OUT, delay=0.0 if virtual else read), waited=read)
+    """The plan with the client's own time-outs laid in; without pauses when time is virtual."""
+    waited, fires = _waited(delay, 0.0, timeouts)
+    if fires is not None:
+        return Rendered(Fault(fires, READ_TIMED_OUT, delay=0.0 if virtual else waited), waited=waited)
     if response.steps is None:
         return Rendered(response if virtual or not delay else replace(response, delay=delay), waited=delay)
     if not delay and set(map(type, response.steps)) == {bytes}:
         return Rendered(response)
-    waited = delay
     steps: list[Step] = []
     paused = False
     for step in response.steps:
         if isinstance(step, Pause):
             paused = True
-            seconds = step.seconds if read is None else min(step.seconds, read)
+            seconds, fires = _waited(step.seconds, waited, timeouts)
             waited += seconds
             if not virtual:
                 steps.append(Pause(seconds))
-            if seconds < step.seconds:
-                steps.append(Fault("read_timeout", READ_TIMED_OUT))
+            if fires is not None:
+                steps.append(Fault(fires, READ_TIMED_OUT))
                 break
         else:
-            if isinstance(step, Fault) and step.kind == "read_timeout":
-                waited += read or 0.0
+            if isinstance(step, Fault) and step.kind in ("read_timeout", "total_timeout"):
+                waited += _patience(timeouts)[1] or 0.0
             steps.append(step)
     if paused:
         response = replace(response, steps=tuple(steps))
