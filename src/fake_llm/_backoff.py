@@ -1,0 +1,114 @@
+"""Where SDKs sleep before they try again, so that a block can let these sleeps take no time.
+
+Never a global patch: of the modules `time`, `anyio` and `asyncio` only the name inside the SDK's own module is replaced, and a
+sleep is left out only where the caller says so. A place that has moved means a real sleep and a warning.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from fake_llm._stacks import Patch
+
+__all__ = ["Skip", "places"]
+
+Skip: TypeAlias = Callable[[float], bool]
+"""Whether a sleep of so many seconds, in this thread and task, is left out."""
+
+SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
+    # The module that sleeps: the names in it by which it does (2026-11).
+    "anthropic._base_client": ("time", "anyio"),
+    "botocore.endpoint": ("time",),
+    "cerebras.cloud.sdk._base_client": ("time", "anyio"),
+    "cohere.core.http_client": ("time", "asyncio"),
+    "fireworks._base_client": ("time", "anyio"),
+    "groq._base_client": ("time", "anyio"),
+    "mistralai.client.utils.retries": ("time", "asyncio"),
+    "openai._base_client": ("time", "anyio"),
+    "replicate.client": ("time", "asyncio"),
+    "together._base_client": ("time", "anyio"),
+    "writerai._base_client": ("time", "anyio"),
+    "zai.core._http_client": ("time",),
+}
+
+TENACIOUS: Final = ("ai21.", "google.genai.", "litellm.", "voyageai.")
+"""The packages that retry with tenacity (2026-11); what others do with it is their own."""
+
+
+def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
+    """What has to be replaced, by the name of the module that must be there."""
+    return {
+        **{module: partial(_sleeps, module, names, skip) for module, names in SLEEPS.items()},
+        "tenacity": partial(_tenacity, skip),
+        "tenacity.asyncio": partial(_tenacity_async, skip),
+    }
+
+
+def _sleeps(name: str, names: tuple[str, ...], skip: Skip, module: Any) -> list[Patch]:
+    found = [each for each in names if callable(getattr(getattr(module, each, None), "sleep", None))]
+    for moved in set(names).difference(found):
+        _warn(f"{name} has no {moved}.sleep")
+    return [(module, each, partial(_Sleeping if each == "time" else _AsyncSleeping, skip)) for each in found]
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"fake_llm: {what} any more, so the waits between its retries are real. "
+        "A version of fake_llm that knows this version leaves them out.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class _Sleeping:
+    """A module of which only `sleep` is another."""
+
+    def __init__(self, skip: Skip, module: Any) -> None:
+        self._module = module
+        self._skip = skip
+
+    def sleep(self, seconds: float) -> None:
+        if not self._skip(seconds):
+            self._module.sleep(seconds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+class _AsyncSleeping(_Sleeping):
+    """`_Sleeping` for `asyncio` and `anyio`; others still get their turn."""
+
+    async def sleep(self, seconds: float) -> None:  # type: ignore[override]  # awaited where it is used
+        await self._module.sleep(0 if self._skip(seconds) else seconds)
+
+
+def _tenacity(skip: Skip, module: Any) -> list[Patch]:
+    def replace(original: Any) -> Any:
+        def iterate(retrying: Any, retry_state: Any) -> Any:
+            return _shortened(original(retrying, retry_state), retry_state, skip, module)
+
+        return iterate
+
+    return [(module.BaseRetrying, "iter", replace)]
+
+
+def _tenacity_async(skip: Skip, module: Any) -> list[Patch]:
+    def replace(original: Any) -> Any:
+        async def iterate(retrying: Any, retry_state: Any) -> Any:
+            return _shortened(await original(retrying, retry_state), retry_state, skip, sys.modules["tenacity"])
+
+        return iterate
+
+    return [(module.AsyncRetrying, "iter", replace)]
+
+
+def _shortened(step: Any, retry_state: Any, skip: Skip, tenacity: Any) -> Any:
+    """What tenacity does next; a sleep of an SDK's own loop takes no time."""
+    if not isinstance(step, tenacity.DoSleep):
+        return step
+    owner = str(getattr(retry_state.fn, "__module__", ""))
+    return tenacity.DoSleep(0) if owner.startswith(TENACIOUS) and skip(float(step)) else step
