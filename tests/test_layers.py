@@ -40,6 +40,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 OWN_LIBRARIES = {
     "httpx": {"httpx", "httpx2", "httpcore", "httpcore2"},
     "requests": {"requests", "urllib3"},
+    "urllib3": {"urllib3"},
     "botocore": {"botocore", "urllib3"},
     "aiohttp": {"aiohttp", "multidict", "yarl"},
     "respx": {"httpx", "respx"},
@@ -168,7 +169,7 @@ def test_a_dialect_knows_neither_siblings_nor_framings_nor_stacks(module: str) -
 def test_a_stack_knows_the_model_its_contract_and_its_own_library(module: str) -> None:
     name = module.rpartition(".")[2].lstrip("_")
 
-    assert inside(modules()[module]) <= {"_model", "_stacks"}
+    assert inside(modules()[module]) <= {"_model", "_stacks", "_stacks._urllib3"}
     assert outside(modules()[module]) <= OWN_LIBRARIES.get(name, {name})
 
 

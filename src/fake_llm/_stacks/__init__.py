@@ -29,5 +29,11 @@ Find: TypeAlias = Callable[[str, str], Handler | None]
 Patch: TypeAlias = tuple[Any, str, Callable[[Any], Any]]
 """An owner, the name of its attribute, and the function that makes the replacement of the original."""
 
-STACKS: Mapping[str, str] = {"aiohttp": "aiohttp", "httpx": "httpx", "httpx2": "httpx", "requests": "requests"}
+STACKS: Mapping[str, str] = {
+    "aiohttp": "aiohttp",
+    "botocore.httpsession": "botocore",
+    "httpx": "httpx",
+    "httpx2": "httpx",
+    "requests": "requests",
+}
 """The module here that serves each library, by the library's import name."""

@@ -1,0 +1,176 @@
+"""What requests and botocore share: what they send, and answers as urllib3 gives them.
+
+A streamed body goes through the real parser: its steps become HTTP/1.1 chunks of a connection in memory, one
+read each, and a broken one fails as a server's does.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from time import sleep
+from typing import Any
+
+import urllib3
+
+from fake_llm._model import Fault, Headers, Pause, Response, Step, Timeouts
+
+__all__ = ["body", "headers", "streamed", "timeouts", "whole"]
+
+
+def headers(given: Any) -> Headers:
+    """The headers of a request."""
+    return Headers([(_text(name), _text(value)) for name, value in given.items()])
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def body(given: Any) -> bytes:
+    """A body in each form that requests sends: bytes, text, a file, an iterable of pieces."""
+    if given is None:
+        return b""
+    if isinstance(given, bytes):
+        return given
+    if isinstance(given, str):
+        return given.encode()
+    if hasattr(given, "read"):
+        return body(given.read())
+    if isinstance(given, bytearray | memoryview):
+        return bytes(given)
+    return b"".join(body(piece) for piece in given)
+
+
+def timeouts(connect: Any, read: Any) -> Timeouts:
+    """The time-outs of a client; urllib3 has a sentinel for its default, which is none."""
+    return _timeouts(*(value if isinstance(value, int | float) else None for value in (connect, read)))
+
+
+@lru_cache(maxsize=64)
+def _timeouts(connect: float | None, read: float | None) -> Timeouts:
+    return Timeouts(connect=connect, read=read)
+
+
+def whole(answer: Response, method: str) -> urllib3.HTTPResponse:
+    """An answer that is there already."""
+    headers = urllib3.HTTPHeaderDict(answer.headers)
+    headers["content-length"] = str(len(answer.body))
+    return urllib3.HTTPResponse(
+        body=io.BytesIO(answer.body),
+        headers=headers,
+        status=answer.status,
+        version=11,
+        reason=http.client.responses.get(answer.status),
+        preload_content=False,
+        original_response=_Original(headers) if "set-cookie" in headers else None,  # type: ignore[arg-type]  # only its headers are read
+        request_method=method,
+    )
+
+
+class _Original:
+    """What requests reads cookies from."""
+
+    def __init__(self, headers: urllib3.HTTPHeaderDict) -> None:
+        self.msg = self
+        self.get_all = headers.getlist
+
+    def isclosed(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
+    """An answer that arrives step by step."""
+    wire = _Wire(_head(answer), steps)
+    original = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]  # a socket is only asked for its file
+    original.begin()
+    return _Raw(
+        wire,
+        body=original,
+        headers=urllib3.HTTPHeaderDict(original.msg.items()),
+        status=original.status,
+        version=original.version,
+        reason=original.reason,
+        preload_content=False,
+        original_response=original,
+        request_method=method,
+    )
+
+
+def _head(answer: Response) -> bytes:
+    reason = http.client.responses.get(answer.status, "")
+    lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers)]
+    return "\r\n".join([*lines, "transfer-encoding: chunked", "", ""]).encode("latin-1", "replace")
+
+
+class _Wire(io.RawIOBase):
+    """A connection that gives the head and then one step at a time, each in a chunk of its own."""
+
+    def __init__(self, head: bytes, steps: Sequence[Step]) -> None:
+        self._parts = self._play(head, steps)
+        self._rest = b""
+        self.raised: BaseException | None = None
+
+    def makefile(self, *_: Any) -> io.BufferedReader:
+        return io.BufferedReader(self, 1 << 16)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._rest or next(self._parts, b"")
+        size = min(len(part), len(buffer))
+        buffer[:size] = part[:size]
+        self._rest = part[size:]
+        return size
+
+    def _play(self, head: bytes, steps: Sequence[Step]) -> Iterator[bytes]:
+        yield head
+        for step in steps:
+            if isinstance(step, bytes):
+                if step:  # an empty chunk would end the body
+                    yield b"%x\r\n%b\r\n" % (len(step), step)
+            elif isinstance(step, Pause):
+                sleep(step.seconds)
+            else:
+                sleep(step.delay)
+                self._fail(step)
+                return
+        yield b"0\r\n\r\n"
+
+    def _fail(self, fault: Fault) -> None:
+        """Raise what a socket would, or just end: then the library finds the body incomplete."""
+        if fault.error is not None:
+            self.raised = fault.error.with_traceback(None)
+            raise self.raised
+        if fault.kind != "disconnect":
+            raise TimeoutError(fault.message or "The read operation timed out")
+
+
+class _Raw(urllib3.HTTPResponse):
+    """A streamed body whose scripted exception comes out as it is; urllib3 wraps those that are an `OSError`."""
+
+    def __init__(self, wire: _Wire, **options: Any) -> None:
+        self._wire = wire
+        super().__init__(**options)
+
+    def stream(self, amt: int | None = 1 << 16, decode_content: bool | None = None) -> Any:
+        try:
+            yield from super().stream(amt, decode_content)
+        except Exception:
+            if self._wire.raised is None:
+                raise
+            raise self._wire.raised from None
+
+    def read(self, *args: Any, **kwargs: Any) -> bytes:
+        try:
+            return super().read(*args, **kwargs)
+        except Exception:
+            if self._wire.raised is None:
+                raise
+            raise self._wire.raised from None

@@ -1,0 +1,115 @@
+"""botocore: answers where its session would send, beneath signing, retries and event hooks.
+
+A stream is a body of urllib3 that is pulled frame by frame, so that botocore's own parser of events is at work.
+"""
+
+from __future__ import annotations
+
+import http.client
+from time import sleep
+from typing import Any
+
+import urllib3
+from botocore import exceptions
+from botocore.awsrequest import AWSResponse
+
+from fake_llm._model import Fault, Handler, Request, Timeouts
+from fake_llm._stacks import Find, Patch
+from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
+
+__all__ = ["patches", "session"]
+
+
+def patches(module: Any, find: Find) -> list[Patch]:
+    """The session's way to the network, of clients made earlier too."""
+
+    def choose(original: Any) -> Any:
+        def send(session: Any, request: Any) -> Any:
+            handler = find(request.method, request.url)
+            return original(session, request) if handler is None else _answer(session, request, handler)
+
+        return send
+
+    return [(module.URLLib3Session, "send", choose)]
+
+
+def session(handler: Handler, inner: Any) -> Any:
+    """What a client can send by in place of its session `inner`: every request goes to this handler."""
+    return _Mounted(handler, inner)
+
+
+class _Mounted:
+    """Answers everything."""
+
+    def __init__(self, handler: Handler, inner: Any) -> None:
+        self._handler = handler
+        self._inner = inner
+
+    def send(self, request: Any) -> Any:
+        return _answer(self._inner, request, self._handler)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _answer(session: Any, request: Any, handler: Handler) -> Any:
+    answer = handler.answer(
+        Request(
+            request.method,
+            request.url,
+            headers(request.headers),
+            body(request.body),
+            "botocore",
+            _timeouts(session, request),
+        )
+    )
+    if answer.delay:
+        sleep(answer.delay)
+    if isinstance(answer, Fault):
+        raise _error(answer, request)
+    raw = whole(answer, request.method) if answer.steps is None else streamed(answer, answer.steps, request.method)
+    response = AWSResponse(request.url, raw.status, raw.headers, raw)
+    if not request.stream_output:
+        _exhaust(response, request)
+    return response
+
+
+def _exhaust(response: Any, request: Any) -> None:
+    """Read the body, with the errors that the session makes of urllib3's."""
+    try:
+        _ = response.content
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise exceptions.ReadTimeoutError(endpoint_url=request.url, error=error) from error
+    except urllib3.exceptions.ProtocolError as error:
+        raise exceptions.ConnectionClosedError(error=error, request=request, endpoint_url=request.url) from error
+
+
+def _timeouts(session: Any, request: Any) -> Timeouts:
+    """Those of the client's configuration, and the read time-out that a request may have of its own."""
+    configured = getattr(session, "_timeout", None)
+    if isinstance(configured, urllib3.Timeout):
+        connect, read = configured.connect_timeout, configured.read_timeout
+    else:
+        connect = read = configured
+    own = (getattr(request, "context", None) or {}).get("read_timeout")
+    return timeouts(connect, own or read)
+
+
+def _error(fault: Fault, request: Any) -> BaseException:
+    """The exception that the session raises for a fault before the answer."""
+    if fault.error is not None:
+        return fault.error.with_traceback(None)
+    url, said = request.url, fault.message
+    error: BaseException
+    match fault.kind:
+        case "read_timeout" | "write_timeout" | "total_timeout":
+            error = exceptions.ReadTimeoutError(endpoint_url=url, error=TimeoutError(said or "Read timed out."))
+        case "connect_timeout" | "pool_timeout":
+            error = exceptions.ConnectTimeoutError(endpoint_url=url, error=TimeoutError(said or "timed out"))
+        case "disconnect":
+            closed = http.client.RemoteDisconnected(said or "Remote end closed connection without response")
+            error = exceptions.ConnectionClosedError(error=closed, request=request, endpoint_url=url)
+        case _:
+            refused = ConnectionRefusedError(said or "[Errno 111] Connection refused")
+            error = exceptions.EndpointConnectionError(endpoint_url=url, error=refused)
+    return error
