@@ -14,7 +14,7 @@ from typing import Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, gemini, openai_chat, openai_responses
+from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -37,7 +37,7 @@ from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
-from fake_llm._framing import JsonArray, Sse, Whole, Wire
+from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import embeddings, huggingface, models, tokens, traces
 from fake_llm._services._base import Service
@@ -158,6 +158,8 @@ OPENAI_PRETTY_BARE: Final = Whole(_json.pretty)
 OPENAI_CHAT_SSE: Final = Sse(pad=openai_chat.pad)
 OPENAI_RESPONSES_SSE: Final = Sse(named=True, done=None, pad=openai_responses.pad)
 ANTHROPIC_SSE: Final = Sse(named=True, done=None, dumps=anthropic_messages.dumps, pad=anthropic_messages.pad)
+BEDROCK_WHOLE: Final = Whole(_json.sorted_keys)
+BEDROCK_STREAM: Final = AwsEventStream(pad=bedrock_converse.pad)
 GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF-8")
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
@@ -590,8 +592,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", "", more=(*_responses(), *_messages("/v1"))),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
     Provider(
         name="bedrock",
         hosts=(
@@ -600,7 +600,23 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             "bedrock-mantle.*.api.aws",
             "aws-external-anthropic.*.api.aws",
         ),
+        endpoints=(
+            Endpoint(
+                operation="chat",
+                path="/model/{model...}/(converse|converse-stream)",
+                dialect=bedrock_converse.DIALECT,
+                whole=BEDROCK_WHOLE,
+                wire=BEDROCK_STREAM,
+            ),
+        ),
+        credentials=(
+            ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
+            ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
+            ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
+        ),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
+    Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),

@@ -17,7 +17,7 @@ from fake_llm import _json
 from fake_llm._model import Event
 from fake_llm._turns import Framing
 
-__all__ = ["PLAIN", "JsonArray", "Sse", "Whole", "Wire", "cut"]
+__all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Sse", "Whole", "Wire", "cut"]
 
 PLAIN: Final = Framing()
 BOM: Final = b"\xef\xbb\xbf"
@@ -187,6 +187,54 @@ class JsonArray:
 
     def end(self, framing: Framing = PLAIN) -> bytes:
         return b"\n]"
+
+
+@dataclass(frozen=True, slots=True)
+class AwsEventStream:
+    """Frames of `application/vnd.amazon.eventstream`: lengths, headers, payload, and a checksum of each half.
+
+    The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is.
+    (The layout is that of AWS's documentation and of recordings of 2024-2026.)
+
+    Attributes:
+        dumps: The style of the JSON.
+        pad: Payload and its bytes to padded bytes, as the vendor hides the length of its tokens.
+    """
+
+    dumps: Callable[[Any], bytes] = _json.sorted_keys
+    content_type: str = "application/vnd.amazon.eventstream"
+    pad: Callable[[Any, bytes], bytes] | None = None
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        pieces: list[bytes] = []
+        for event in events:
+            if isinstance(event, (bytes, str)):
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+                continue
+            name, payload = (event.name, event.payload) if isinstance(event, Event) else (None, event)
+            data = self.dumps(payload)
+            if framing.padding and self.pad is not None:
+                data = self.pad(payload, data)
+            pieces.append(_aws_frame(name or "chunk", _escaped(data) if framing.ascii else data))
+        return pieces
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        return b""
+
+
+def _aws_frame(name: str, payload: bytes) -> bytes:
+    kind = b"exception" if name.endswith("Exception") else b"event"
+    headers = b"".join(
+        b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value)
+        for key, value in (
+            (b":%b-type" % kind, name.encode()),
+            (b":content-type", b"application/json"),
+            (b":message-type", kind),
+        )
+    )
+    prelude = (len(headers) + len(payload) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
+    frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, payload)
+    return frame + zlib.crc32(frame).to_bytes(4, "big")
 
 
 def cut(pieces: list[bytes], framing: Framing) -> list[bytes]:

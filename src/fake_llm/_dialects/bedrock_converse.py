@@ -32,6 +32,7 @@ from fake_llm._model import (
     Message,
     Request,
     Response,
+    Role,
     SentToolCall,
     ToolChoice,
     ToolResult,
@@ -52,7 +53,7 @@ def pad(payload: Any, data: bytes) -> bytes:
     """The event with a key `p` of 1 to 62 characters, as the vendor hides lengths."""
     if not isinstance(payload, dict):
         return data
-    return _json.ordered({**payload, "p": _PADDING[: binascii.crc32(data) % len(_PADDING) + 1]})
+    return _json.sorted_keys({**payload, "p": _PADDING[: binascii.crc32(data) % len(_PADDING) + 1]})
 
 
 # --- request to view -----------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def _user(item: Mapping[str, Any]) -> list[Message]:
         texts = _texts(_dicts(given.get("content")))
         result = ToolResult(given.get("toolUseId"), "", "\n".join(texts), given.get("status") == "error")
         results.append(message("tool", texts, tool_results=(result,)))
-    role = "system" if item.get("role") == "system" else "user"
+    role: Role = "system" if item.get("role") == "system" else "user"
     return [*results, message(role, _texts(rest))] if rest or not results else results
 
 
@@ -147,10 +148,11 @@ def _tools(config: Any) -> dict[str, ToolSpec]:
     tools: dict[str, ToolSpec] = {}
     for tool in _dicts(_object(config, "tools")):
         spec = tool.get("toolSpec")
-        if isinstance(spec, dict) and isinstance(spec.get("name"), str):
+        name = _object(spec, "name")
+        if isinstance(spec, dict) and isinstance(name, str):
             schema = _object(spec, "inputSchema", "json")
-            tools[spec["name"]] = ToolSpec(
-                spec["name"],
+            tools[name] = ToolSpec(
+                name,
                 schema if isinstance(schema, dict) else {},
                 _string(spec.get("description")),
                 spec.get("strict") is True,
@@ -181,7 +183,7 @@ def _params(body: Mapping[str, Any]) -> dict[str, Any]:
     params = {key: value for key, value in body.items() if key not in _NOT_PARAMS}
     settings = body.get("inferenceConfig")
     if isinstance(settings, dict):
-        params |= {_SETTINGS.get(key, key): value for key, value in settings.items()}
+        params |= {_SETTINGS.get(str(key), str(key)): value for key, value in settings.items()}
     return params
 
 
@@ -374,7 +376,11 @@ _ERRORS: Final[Mapping[str, tuple[int, str, str]]] = {
         "The security token included in the request is invalid.",
     ),
     "permission": (403, "AccessDeniedException", "You don't have access to the model with the specified model ID."),
-    "not_found": (404, "ResourceNotFoundException", "Could not resolve the foundation model from the model identifier."),
+    "not_found": (
+        404,
+        "ResourceNotFoundException",
+        "Could not resolve the foundation model from the model identifier.",
+    ),
     "request_too_large": (400, "ValidationException", "Input is too long for requested model."),
     "context_length": (400, "ValidationException", "Input is too long for requested model."),
     "content_filter": (400, "ValidationException", "The content was blocked by the content filter."),
@@ -490,6 +496,6 @@ DIALECT: Final = Dialect(
     headers=headers,
     tool_id=tool_id,
     carries=frozenset({str, ToolCall, Thinking}),
-    shaping=frozenset({"outputConfig", "toolConfig"}),
+    shaping=frozenset({"outputConfig"}),
     too_long="Input is too long for requested model: {tokens} tokens, at most {window}.",
 )
