@@ -30,11 +30,13 @@ __all__ = ["Mounted", "adapter", "mount", "transport"]
 
 
 CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "aiohttp": ("ClientSession",),
+    "botocore.client": ("BaseClient",),
     "httpx": ("Client", "AsyncClient"),
     "httpx2": ("Client", "AsyncClient"),
     "requests": ("Session",),
 }
-"""The clients of the HTTP libraries in `STACKS`."""
+"""The clients of the HTTP libraries in `STACKS`, by the module of their classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +342,7 @@ def _library_of(client: Any) -> str | None:
 def _on_client(client: Any, via: _Via) -> list[Patch]:
     name = _library_of(client)
     assert name is not None
-    patches: list[Patch] = _stack(STACKS[name]).mounted(sys.modules[name], client, via)
+    patches: list[Patch] = _stack(STACKS.get(name, name.partition(".")[0])).mounted(sys.modules[name], client, via)
     return patches
 
 

@@ -21,7 +21,7 @@ from aiohttp.connector import Connection
 from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
-__all__ = ["connector", "patches"]
+__all__ = ["mounted", "patches"]
 
 READ_TIMED_OUT: Final = "Timeout on reading data from socket"
 
@@ -41,20 +41,23 @@ def patches(module: Any, find: Find) -> list[Patch]:
     return [(module.TCPConnector, "connect", choose)]
 
 
-def connector(handler: Handler) -> aiohttp.BaseConnector:
-    """A connector whose every connection leads to this handler."""
-    return _Mounted(handler)
+def mounted(module: Any, session: Any, handler: Handler) -> list[Patch]:
+    """The session's connector; it is closed with the session as ever."""
+    return [(session, "_connector", lambda original: _Mounted(original, handler))]
 
 
-class _Mounted(aiohttp.BaseConnector):
-    """Answers everything."""
+class _Mounted:
+    """Answers everything, and is the session's own connector for all else."""
 
-    def __init__(self, handler: Handler) -> None:
-        super().__init__()
+    def __init__(self, inner: Any, handler: Handler) -> None:
+        self._inner = inner
         self._handler = handler
 
     async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
-        return await _connect(self, req, traces, timeout, self._handler)
+        return await _connect(self._inner, req, traces, timeout, self._handler)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 async def _connect(connector: Any, req: Any, traces: Any, timeout: Any, handler: Handler) -> Any:

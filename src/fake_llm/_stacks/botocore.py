@@ -17,7 +17,7 @@ from fake_llm._model import Fault, Handler, Request, Timeouts
 from fake_llm._stacks import Find, Patch
 from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
 
-__all__ = ["patches", "session"]
+__all__ = ["mounted", "patches"]
 
 
 def patches(module: Any, find: Find) -> list[Patch]:
@@ -33,17 +33,17 @@ def patches(module: Any, find: Find) -> list[Patch]:
     return [(module.URLLib3Session, "send", choose)]
 
 
-def session(handler: Handler, inner: Any) -> Any:
-    """What a client can send by in place of its session `inner`: every request goes to this handler."""
-    return _Mounted(handler, inner)
+def mounted(module: Any, client: Any, handler: Handler) -> list[Patch]:
+    """The session by which a client sends; it is closed with the client as ever."""
+    return [(client._endpoint, "http_session", lambda original: _Mounted(original, handler))]
 
 
 class _Mounted:
     """Answers everything."""
 
-    def __init__(self, handler: Handler, inner: Any) -> None:
-        self._handler = handler
+    def __init__(self, inner: Any, handler: Handler) -> None:
         self._inner = inner
+        self._handler = handler
 
     def send(self, request: Any) -> Any:
         return _answer(self._inner, request, self._handler)
