@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fake_llm import _environment, _install, _witness
+from fake_llm import _backoff, _environment, _install, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, sentence
 from fake_llm._explain import NO_CALL
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
@@ -163,7 +163,7 @@ def uncover(coverage: Coverage) -> None:
 
 def _add(entry: Entry) -> None:
     global _open  # noqa: PLW0603 - blocks are process-wide
-    _install.install(_find, _known, _refuse, _WATCHES)
+    _install.install(_find, _known, _refuse, _WATCHES, _PLACES)
     with _lock:
         _open = (*_open, entry)
 
@@ -197,3 +197,18 @@ def judge(fake: FakeLLM, error: BaseException | None) -> None:
 
 
 _WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}
+
+
+def _skip(seconds: float) -> bool:
+    """Whether an SDK that sleeps here does so because of an answer of ours: then it takes no time, and its call has waited."""
+    place = here()
+    for fake in reversed(opened()):
+        failed = fake._failing.get(place)
+        if failed is not None:
+            if fake._options.skip_backoff:
+                failed.waited += seconds
+            return fake._options.skip_backoff
+    return False
+
+
+_PLACES: Final = _backoff.places(_skip)

@@ -108,6 +108,7 @@ class FakeLLM:
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
+        self._failing: dict[Place, Call] = {}
         self._home: Place | None = None
         self._homes: tuple[Place, ...] = ()
         self._mounted = 0
@@ -230,6 +231,7 @@ class FakeLLM:
             self._seen.clear()
             self._store.answered.clear()
             self._failed.clear()
+            self._failing.clear()
 
     def copy(self, **options: Unpack[BlockOptions]) -> FakeLLM:
         """Another one, independent of this: the script as written plus what was pushed, rules and default, no calls.
@@ -547,8 +549,10 @@ class FakeLLM:
         """Keep what failed for the retry of an SDK; forget it once the call has succeeded."""
         if taken is not None and _may_be_retried(rendered.answer):
             self._failed[_origin(exchange)] = _Failed(taken, call.attempt)
+            self._failing[here()] = call
         elif self._failed:
             self._failed.pop(_origin(exchange), None)
+            self._failing.pop(here(), None)
 
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
         __tracebackhide__ = True

@@ -32,10 +32,20 @@ __all__ = ["install", "uninstall"]
 FindBy: TypeAlias = Callable[[str, str, str], "Handler | None"]
 """The handler of a call by a library, with a method, to a URL."""
 
+Target: TypeAlias = Callable[[Any], list[Patch]]
+"""An imported module to what has to be replaced in it, or beneath it."""
+
 _NOTHING: Mapping[str, Callable[[], None]] = {}
+_NO_PLACES: Mapping[str, Target] = {}
 
 
-def install(find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]] = _NOTHING) -> None:
+def install(
+    find: FindBy,
+    known: Known,
+    refuse: Refuse,
+    watch: Mapping[str, Callable[[], None]] = _NOTHING,
+    places: Mapping[str, Target] = _NO_PLACES,
+) -> None:
     """Enter a block: from the first to the last one every call of every library is asked about.
 
     Args:
@@ -43,8 +53,9 @@ def install(find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Call
         known: The hosts that the socket guard refuses.
         refuse: The exception it raises.
         watch: What to do once a module was first imported inside a block, by its name.
+        places: What else has to be replaced, by the name of the module that must be there.
     """
-    _installed.enter(find, known, refuse, watch)
+    _installed.enter(find, known, refuse, watch, places)
 
 
 def uninstall() -> None:
@@ -77,7 +88,7 @@ class _Installed:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._blocks = 0
-        self._targets: Mapping[str, Callable[[Any], list[Patch]]] = {}
+        self._targets: Mapping[str, Target] = {}
         self._sets: dict[Any, _Set] = {}  # by the replacement
         self._finder = _Finder(self)
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -85,19 +96,33 @@ class _Installed:
         self._asked: tuple[FindBy, Known, Refuse] | None = None
 
     @property
-    def targets(self) -> Mapping[str, Callable[[Any], list[Patch]]]:
+    def targets(self) -> Mapping[str, Target]:
         """What can be patched now, by the name of its module; empty outside of blocks."""
         return self._targets
 
-    def enter(self, find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> None:
+    def enter(
+        self,
+        find: FindBy,
+        known: Known,
+        refuse: Refuse,
+        watch: Mapping[str, Callable[[], None]],
+        places: Mapping[str, Target],
+    ) -> None:
         try:
-            for name in self._enter(find, known, refuse, watch):
+            for name in self._enter(find, known, refuse, watch, places):
                 self.patch(name, importlib.import_module(name))  # waits for that thread, which may need the lock
         except BaseException:
             self.leave()
             raise
 
-    def _enter(self, find: FindBy, known: Known, refuse: Refuse, watch: Mapping[str, Callable[[], None]]) -> list[str]:
+    def _enter(
+        self,
+        find: FindBy,
+        known: Known,
+        refuse: Refuse,
+        watch: Mapping[str, Callable[[], None]],
+        places: Mapping[str, Target],
+    ) -> list[str]:
         """Patch what is imported; returns what another thread has begun to import before the finder was there."""
         with self._lock:
             self._blocks += 1
@@ -108,7 +133,7 @@ class _Installed:
                 self._made.clear()
             watched = {name: partial(_watched, then) for name, then in watch.items() if name not in sys.modules}
             stacks = {name: partial(_patches, name, find) for name in STACKS}
-            self._targets = {**guards(known, refuse), **watched, **stacks}
+            self._targets = {**guards(known, refuse), **watched, **stacks, **places}
             sys.meta_path.insert(0, self._finder)
             loaded = [(name, sys.modules[name]) for name in self._targets if sys.modules.get(name) is not None]
             for name, module in loaded:
@@ -149,7 +174,9 @@ class _Installed:
             original = self._ours[original]
         entry = self._made.get((owner, attribute))
         if entry is None or entry.original is not original:
-            replacement = update_wrapper(make(original), original)
+            replacement = make(original)
+            if not isinstance(original, ModuleType):
+                update_wrapper(replacement, original)
             self._ours[replacement] = original
             entry = _Set(owner, attribute, original, replacement, attribute in vars(owner))
             self._made[owner, attribute] = entry

@@ -52,6 +52,7 @@ class BlockOptions(TypedDict, total=False):
     reserve_completion: int
     cost: Callable[[Usage], Any] | None
     virtual_time: bool
+    skip_backoff: bool
     hosts: Mapping[str, str]
     env: bool
 
@@ -73,6 +74,7 @@ class Options:
     reserve_completion: int = 0
     cost: Callable[[Usage], Any] | None = None
     virtual_time: bool = False
+    skip_backoff: bool = True
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
     env: bool = True
     pace: Pace = field(init=False, repr=False, compare=False)
@@ -118,7 +120,7 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "virtual_time", "env"):
+        for name in ("strict", "virtual_time", "skip_backoff", "env"):
             check_switch(getattr(self, name), where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
