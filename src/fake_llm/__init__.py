@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         UnusedReplyError,
     )
     from fake_llm._fake import FakeLLM
-    from fake_llm._intercept import intercept
+    from fake_llm._intercept import forbid, intercept
     from fake_llm._model import Event, Message, ToolResult, Usage
     from fake_llm._turns import (
         Disconnect,
@@ -74,6 +74,7 @@ __all__ = [
     "UnscriptedCallError",
     "UnusedReplyError",
     "Usage",
+    "forbid",
     "intercept",
 ]
 
@@ -88,6 +89,7 @@ _HOMES = {
     "UnscriptedCallError": "_errors",
     "UnusedReplyError": "_errors",
     "FakeLLM": "_fake",
+    "forbid": "_intercept",
     "intercept": "_intercept",
     "Event": "_model",
     "Message": "_model",

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fake_llm import _backoff, _environment, _install, _witness
-from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, sentence
-from fake_llm._explain import NO_CALL
+from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, UnscriptedCallError, sentence
+from fake_llm._explain import NO_CALL, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
 from fake_llm._place import here
 from fake_llm._stacks import STACKS
@@ -87,7 +87,7 @@ def _find(library: str, method: str, url: str) -> Handler | None:
 
 
 def _known(host: str, port: int | None) -> bool:
-    return any(_fake(entry)._routes.known(host, port) for entry in _open)
+    return any(_fake(entry)._refuses(host, port) for entry in _open)
 
 
 def _fake(entry: Entry) -> FakeLLM:
@@ -97,25 +97,19 @@ def _fake(entry: Entry) -> FakeLLM:
 def _refuse(host: str, port: int | None, way: str) -> BaseException:
     """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
     entry = next(
-        (entry for entry in reversed(_open) if _fake(entry)._routes.known(host, port)), _open[-1] if _open else None
+        (entry for entry in reversed(_open) if _fake(entry)._refuses(host, port)), _open[-1] if _open else None
     )
-    place = host if port is None else f"{host}:{port}"
-    came = f"{place} was reached by {way}"
+    fake = None if entry is None else _fake(entry)
+    failure: FakeLLMFailure
     if isinstance(entry, Coverage):
-        failure = entry.refusal(came)
+        failure = entry.refusal(f"{host if port is None else f'{host}:{port}'} was reached by {way}")
     else:
-        failure = UninterceptedCallError(
-            sentence(
-                f"{came} in thread {threading.current_thread().name}.",
-                "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
-                + ", ".join(STACKS)
-                + ".",
-                "Let the code use one of them, or call it outside of the block.",
-            )
-        )
-    if entry is None:
+        forbids = fake is not None and fake._forbids
+        known = fake is None or fake._routes.known(host, port)
+        text = unintercepted(host, port, way, STACKS, known=known, forbids=forbids)
+        failure = UnscriptedCallError(text) if forbids and known else UninterceptedCallError(text)
+    if fake is None:
         return failure
-    fake = _fake(entry)
     fake._failures.append(failure)
     return failure if fake._at_home() else OSError(str(failure))
 

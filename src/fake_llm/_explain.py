@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from fake_llm._call import Call, Calls
@@ -17,8 +17,10 @@ from fake_llm._turns import Reply, ToolCall
 __all__ = [
     "NO_CALL",
     "counted",
+    "forbidden",
     "own_fault",
     "shown",
+    "unintercepted",
     "unknown_endpoint",
     "unknown_host",
     "unknown_reply",
@@ -144,6 +146,39 @@ def _misfit(misfit: Misfit, call: Call) -> str:
 
 def _one_turn(first: Turn, second: Turn) -> str:
     return f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{shown(first)}, {shown(second)}]."
+
+
+def forbidden(request: Request, provider: Provider) -> str:
+    """A call came where none may."""
+    return sentence(
+        f"{request.method} {masked_url(request.url)} came in {_thread()}: a call to {provider.name}.",
+        "Calls to LLM hosts are forbidden here.",
+        "Let the code do without, or script its answer: fake_llm.intercept([…]).",
+    )
+
+
+def unintercepted(
+    host: str, port: int | None, way: str, intercepted: Iterable[str], *, known: bool, forbids: bool
+) -> str:
+    """A host was reached by a way that isn't seen, or that isn't to be reached at all."""
+    came = f"{host if port is None else f'{host}:{port}'} was reached by {way} in {_thread()}."
+    if forbids and known:
+        return sentence(
+            came, "It is a known LLM host, and calls to those are forbidden here.", "Let the code do without."
+        )
+    if not known:
+        return sentence(
+            came,
+            "It is no host that is answered, and block_network=True refuses all of those but local ones.",
+            'Declare it by hosts={"llm.corp.example": "openai"} if a model speaks there, or leave block_network out.',
+        )
+    return sentence(
+        came,
+        "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
+        + ", ".join(intercepted)
+        + ".",
+        "Let the code use one of them, or call it outside of the block.",
+    )
 
 
 def unknown_endpoint(request: Request, provider: Provider) -> str:

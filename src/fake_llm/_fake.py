@@ -30,6 +30,7 @@ from fake_llm._errors import (
 )
 from fake_llm._explain import (
     counted,
+    forbidden,
     own_fault,
     shown,
     unknown_endpoint,
@@ -109,6 +110,7 @@ class FakeLLM:
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._failing: dict[Place, Call] = {}
+        self._forbids = False
         self._home: Place | None = None
         self._homes: tuple[Place, ...] = ()
         self._mounted = 0
@@ -247,6 +249,7 @@ class FakeLLM:
         """
         copied = FakeLLM()
         copied._options = Options.of(options, self._options)
+        copied._forbids = self._forbids
         copied._script = self._script.copy()
         if "default" in options:
             copied._script.default = _default(copied._options)
@@ -333,7 +336,11 @@ class FakeLLM:
     def __repr__(self) -> str:
         return f"<fake_llm.FakeLLM: {counted(self.remaining, 'turn')} left, {counted(len(self._calls), 'call')}>"
 
-    # --- what stacks use ---
+    # --- what stacks and the socket guard use ---
+
+    def _refuses(self, host: str, port: int | None) -> bool:
+        """Whether a socket to this host, which isn't a local one, is refused."""
+        return self._options.block_network or self._routes.known(host, port)
 
     def _declare_environment(self) -> None:
         """Claim the hosts that the environment names, such as that of `OPENAI_BASE_URL`."""
@@ -392,6 +399,8 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
+        if self._forbids:
+            return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
         body = _parsed(request)
@@ -596,6 +605,13 @@ class FakeLLM:
         return Taken(Error("bad_request", str(failure)), Pace(), lambda: False)
 
     # --- strictness ---
+
+    def _forbidden(self, request: Request, route: Route) -> Response:
+        __tracebackhide__ = True
+        provider = route.provider
+        endpoint = route.endpoint or Endpoint(operation="unknown", path="", dialect=provider.dialect)
+        exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
+        return self._failure(UnscriptedCallError(forbidden(request, provider)), exchange, endpoint, call)
 
     def _unknown(self, request: Request, route: Route) -> Generator[Awaitable[Any], Any, Response | Fault]:
         provider = route.provider

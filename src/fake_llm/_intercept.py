@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, TypeVar, Unpack, get_args, overload
@@ -21,7 +21,7 @@ from fake_llm._options import BlockOptions
 from fake_llm._place import Place, here
 from fake_llm._public import public
 
-__all__ = ["Intercept", "intercept"]
+__all__ = ["Intercept", "forbid", "intercept"]
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | type)
 
@@ -55,7 +55,9 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
             - `context_window`, `reserve_completion`: tokens; longer prompts get the vendor's own refusal.
             - `cost`: a function of a `Usage`, for `call.cost` and `fake.cost`.
             - `virtual_time` (`False`): scripted delays take no time, and the client's time-outs fire where they would.
+            - `skip_backoff` (`True`): the sleeps of SDKs between their retries take no time; `call.waited` says what they would have.
             - `hosts`: further hosts, `{"llm.corp.example:8080/base": "openai"}`.
+            - `block_network` (`False`): every host that isn't answered is refused, but local ones.
             - `env` (`True`): dummy credentials for the block.
 
     Raises:
@@ -81,6 +83,32 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
             )
         )
     return Intercept(FakeLLM(script, **options))
+
+
+def forbid(*, hosts: Mapping[str, str] | None = None, block_network: bool = False, env: bool = True) -> Intercept:
+    """Refuse every call to an LLM provider, for a block or a function: what must not ask a model fails where it does.
+
+    Used as `intercept` is, without a script. A call by any library raises `UnscriptedCallError` before a name is looked up; where
+    that wouldn't reach the test, the call gets the vendor's own 400 and the end of the block raises. A block of `intercept`
+    inside answers as ever.
+
+    Args:
+        hosts: Further hosts of models, `{"llm.corp.example:8080/base": "openai"}`.
+        block_network: Refuse every other host as well, but local ones.
+        env: Dummy credentials for the block, so that a client can be made.
+
+    Raises:
+        ScriptError: An option that can't be one.
+
+    >>> import httpx
+    >>> with forbid() as fake:
+    ...     pass  # code that must do without a model
+    >>> len(fake.calls)
+    0
+    """
+    template = FakeLLM(hosts=hosts or {}, block_network=block_network, env=env)
+    template._forbids = True
+    return Intercept(template)
 
 
 class Intercept:
@@ -141,7 +169,11 @@ class Intercept:
         return _decorate(self, decorated)
 
     def __repr__(self) -> str:
-        return f"<fake_llm.intercept: {self._template.remaining} turns>"
+        return (
+            "<fake_llm.forbid>"
+            if self._template._forbids
+            else f"<fake_llm.intercept: {self._template.remaining} turns>"
+        )
 
 
 # --- the decorator ------------------------------------------------------------------------------
@@ -371,4 +403,4 @@ def _case_step(case: Any, fake: FakeLLM, function: Callable[..., Any]) -> Callab
     return method
 
 
-public(intercept)
+public(forbid, intercept)

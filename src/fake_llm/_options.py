@@ -54,6 +54,7 @@ class BlockOptions(TypedDict, total=False):
     virtual_time: bool
     skip_backoff: bool
     hosts: Mapping[str, str]
+    block_network: bool
     env: bool
 
 
@@ -76,6 +77,7 @@ class Options:
     virtual_time: bool = False
     skip_backoff: bool = True
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
+    block_network: bool = False
     env: bool = True
     pace: Pace = field(init=False, repr=False, compare=False)
     """What the block says about every reply."""
@@ -120,7 +122,7 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "virtual_time", "skip_backoff", "env"):
+        for name in ("strict", "virtual_time", "skip_backoff", "block_network", "env"):
             check_switch(getattr(self, name), where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
