@@ -22,6 +22,7 @@ import pytest
 import requests
 import responses
 import respx
+import trio
 from responses.registries import OrderedRegistry
 
 from _asking import ANTHROPIC, OPENAI, body_of
@@ -407,6 +408,21 @@ def test_async_with() -> None:
                 pass
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("target", [target for target in CLIENTS + MOCKS if target.is_async], ids=repr)
+def test_on_trio(target: Target) -> None:
+    async def main() -> None:
+        with ExitStack() as stack:
+            on, _, client = target.open(stack)
+            with FakeLLM([Reply(WORDS, interval=0.01)]).mount(on):
+                got = b"".join([piece async for piece in target.pieces(client)])
+            assert got.count(b"data: ") > 4
+            with pytest.raises(UnscriptedCallError):
+                async with FakeLLM().mount(on):
+                    await target.post(client)
+
+    trio.run(main)
 
 
 def test_where_it_is_entered_is_its_home() -> None:

@@ -125,7 +125,7 @@ def _call(call: Call, known: _Known) -> Iterator[_Line]:
     words = [f"call {call.index}", _vocabulary(call)]
     if call.operation == "unknown":
         words.append(f"{call.method} {call.url}")
-    elif call.operation != "chat":
+    elif call.operation != "chat" and call.operation not in words[-1]:
         words.append(call.operation)
     words.append(call.model)
     if call.operation == "chat":
@@ -304,6 +304,8 @@ def _answer(call: Call) -> Iterator[_Line]:
             yield from _wrapped("error", "then", repr(reply.then), mark=">")
     elif reply is not None:
         yield from _wrapped("assistant", "assistant", clipped(repr(reply), 1000), mark=">")
+    elif call.operation == "embeddings" and call.response is not None:
+        yield from _wrapped("assistant", "answer", f"{len(call.messages)} vectors made up", mark=">")
     elif call.response is not None:
         body = " ".join(call.response.body.decode(errors="replace").split())
         yield from _wrapped("assistant", "answer", clipped(body, 240), mark=">")

@@ -280,7 +280,7 @@ class Chat:
 
     @classmethod
     def _head(cls, heard: Heard, answer: Any) -> None:
-        heard.id, heard.model = answer.id, answer.model
+        heard.id, heard.model = answer.id, at(answer, "model")
         usage = at(answer, "usage") or at(answer, "x_groq", "usage")
         if usage is not None:
             heard.usage = Spent(
@@ -574,6 +574,8 @@ EVERYTHING = frozenset(
         "line separators in a stream",
         "trio",
         "content filter",
+        "tool calls in a stream",
+        "names its model",
     }
 )
 STATUSES = {
@@ -594,6 +596,7 @@ class Client:
         can: What it can do beyond text and tool calls.
         needs: The distributions it is made of.
         unable: Why it can't be used in this environment, `None` when it can.
+        thorough: Whether it goes through every case, or through the essential ones only.
     """
 
     def __init__(
@@ -608,8 +611,10 @@ class Client:
         modes: tuple[str, ...],
         is_async: bool = False,
         unable: str | None = None,
+        thorough: bool = True,
     ) -> None:
         self.name = name
+        self.thorough = thorough
         self.vocabulary = vocabulary
         self.provider = provider
         self.model = model
@@ -702,7 +707,8 @@ class Stainless(Client):
         """A client for so many retries; `with_options` would lose the strict validation."""
         if ask.retries not in self._made:
             kind = getattr(self.module, self.maker)
-            self._made[ask.retries] = kind(max_retries=ask.retries, _strict_response_validation=True, **self.where)
+            strict = "strict validation" in self.can
+            self._made[ask.retries] = kind(max_retries=ask.retries, _strict_response_validation=strict, **self.where)
         return self._made[ask.retries]
 
     wraps_stream_faults = False
@@ -956,6 +962,213 @@ class GenAI(Client):
         )
 
 
+class OnHost(OpenAIChat):
+    """openai's own on another host.
+
+    Args:
+        statuses: Errors that have another status there.
+    """
+
+    def __init__(self, *, statuses: Mapping[str, int] | None = None, **options: Any) -> None:
+        super().__init__("openai", "OpenAI", Chat, modes=("whole", "stream"), **options)
+        self.statuses = statuses or {}
+
+    def make(self) -> Any:
+        self.where["api_key"] = "none"
+        return super().make()
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        found, status = super().error(kind, mode)
+        status = self.statuses.get(
+            kind, self.statuses.get("overloaded", status) if kind == "in_stream" and status else status
+        )
+        named = {400: "BadRequestError", 429: "RateLimitError"}
+        return (getattr(self.module, named[status]) if status in named else found), status
+
+
+class Lenient(OnHost):
+    """The same where the host sends what OpenAI's own types refuse, such as an empty `object`: no strict validation.
+
+    Args:
+        maker: The class of the client.
+        where: Its parameters in place of `base_url`.
+    """
+
+    def __init__(self, *, maker: str = "OpenAI", where: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        if where is not None:
+            self.name, self.maker, self.where = f"openai.{maker}", maker, dict(where)
+            self.is_async = "Async" in maker
+
+    def sdk(self, ask: Ask) -> Any:
+        if ask.retries not in self._made:
+            self._made[ask.retries] = getattr(self.module, self.maker)(max_retries=ask.retries, **self.where)
+        return self._made[ask.retries]
+
+
+# --- the SDKs of vendors who speak OpenAI's chat vocabulary -------------------------------------------
+
+
+class Vendor(ChatClient):
+    """A vendor's own SDK by the same generator.
+
+    Args:
+        lenient: The modes in which it gets no strict validation, since it refuses what its vendor sends.
+        accepts: Parameters of its client.
+    """
+
+    def __init__(
+        self, package: str, maker: str, *, lenient: tuple[str, ...] = (), accepts: Any = None, **options: Any
+    ) -> None:
+        super().__init__(package, maker, Chat, **options)
+        self.name = f"{package}.{maker}"
+        self.lenient = lenient
+        self.accepts = accepts or {}
+
+    def sdk(self, ask: Ask) -> Any:
+        strict = ask.mode not in self.lenient
+        if (ask.retries, strict) not in self._made:
+            kind = getattr(self.module, self.maker)
+            options = {name: make(self.module) for name, make in self.accepts.items()}
+            made = kind(max_retries=ask.retries, _strict_response_validation=strict, **options)
+            self._made[ask.retries, strict] = made
+        return self._made[ask.retries, strict]
+
+
+class Cerebras(Vendor):
+    """An error inside a stream is that of its status."""
+
+    def error_in_stream(self) -> tuple[type[BaseException], int | None]:
+        return self.module.InternalServerError, 503
+
+
+class Writer(Vendor):
+    """Its chat has no `completions`, its tool choice an envelope."""
+
+    counting: ClassVar[dict[str, Any]] = {"stream_options": {"include_usage": True}}
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = super().body(ask)
+        if "tool_choice" in body:
+            body["tool_choice"] = {"value": body["tool_choice"]}
+        return body
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        self.vocabulary.whole(heard, await done(self.sdk(ask).chat.chat(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for chunk in each(await done(self.sdk(ask).chat.chat(**self.body(ask), stream=True, **self.counting))):
+            self.vocabulary.piece(heard, chunk)
+
+    def error_in_stream(self) -> tuple[type[BaseException], int | None]:
+        return self.module.APIStatusError, 200
+
+
+class Zai(ChatClient):
+    """zai-sdk: blocks only, and has its own names for errors."""
+
+    def __init__(self, maker: str, **options: Any) -> None:
+        super().__init__("zai", maker, Chat, **options)
+        self.name = f"zai.{maker}"
+
+    def sdk(self, ask: Ask) -> Any:
+        return self._made.setdefault(0, getattr(self.module, self.maker)(max_retries=0))
+
+    def finish(self, neutral: str) -> str:
+        return "sensitive" if neutral == "content_filter" else super().finish(neutral)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in {"disconnect", "stall"} and mode != "whole":
+            return http_error(self.http, kind), None
+        errors = importlib.import_module("zai.core._errors")
+        if kind == "in_stream" and mode != "whole":
+            return errors.APIResponseError, None
+        status = {"overloaded": 429, "in_stream": 429}.get(kind, STATUSES.get(kind))
+        named = {
+            "bad_request": errors.APIRequestFailedError,
+            "authentication": errors.APIAuthenticationError,
+            "not_found": errors.APIStatusError,
+            "rate_limit": errors.APIReachLimitError,
+            "overloaded": errors.APIReachLimitError,
+            "in_stream": errors.APIReachLimitError,
+            "server_error": errors.APIInternalError,
+            "timeout": errors.APITimeoutError,
+            "stall": errors.APITimeoutError,
+        }
+        return named.get(kind, errors.APIConnectionError), status
+
+
+class HuggingFace(Client):
+    """huggingface_hub's client of models, by its router or by one of the hosts behind it."""
+
+    def __init__(self, maker: str, *, route: str = "", **options: Any) -> None:
+        super().__init__(f"huggingface_hub.{maker}{route and '-' + route}", Chat, **options)
+        self.maker = maker
+        self.route = route
+
+    def make(self) -> Any:
+        hub = importlib.import_module("huggingface_hub")
+        return getattr(hub, self.maker)(timeout=5, **({"provider": self.route} if self.route else {}))
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Chat.whole(heard, await done(self._made.chat_completion(**Chat.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        body = Chat.body(ask, self.model) | {"stream_options": {"include_usage": True}}
+        async for chunk in each(await done(self._made.chat_completion(**body, stream=True))):
+            Chat.piece(heard, chunk)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("huggingface_hub.errors")
+        if kind == "in_stream" and mode != "whole":
+            return importlib.import_module("huggingface_hub.inference._common").UnknownError, None
+        if kind == "timeout" or (kind == "stall" and mode == "whole"):
+            return errors.InferenceTimeoutError, None
+        if kind in STATUSES or kind == "in_stream":
+            bad = kind == "bad_request"
+            return (errors.BadRequestError if bad else errors.HfHubHTTPError), STATUSES.get(kind, 503)
+        return http_error(importlib.import_module("httpx2"), kind), None
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "response", "status_code")
+
+
+class AI21(Client):
+    """ai21: messages are its own objects, a stream has no place for tool calls."""
+
+    def __init__(self, maker: str, **options: Any) -> None:
+        super().__init__(f"ai21.{maker}", Chat, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return getattr(importlib.import_module("ai21"), self.maker)(timeout_sec=5)
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        kind = importlib.import_module("ai21.models.chat").ChatMessage
+        body = Chat.body(ask, self.model)
+        return body | {"messages": [kind(**message) for message in body["messages"]]}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Chat.whole(heard, await done(self._made.chat.completions.create(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for chunk in each(await done(self._made.chat.completions.create(**self.body(ask), stream=True))):
+            Chat.piece(heard, chunk)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("ai21.errors")
+        named = {
+            "bad_request": errors.BadRequest,
+            "authentication": errors.Unauthorized,
+            "rate_limit": errors.TooManyRequestsError,
+            "server_error": errors.AI21ServerError,
+            "overloaded": errors.ServiceUnavailable,
+        }
+        if kind in STATUSES:
+            return named.get(kind, errors.AI21APIError), STATUSES[kind]
+        return http_error(importlib.import_module("httpx"), kind), None
+
+
 def http_error(module: Any, kind: str) -> type[BaseException]:
     """What httpx and httpx2 raise."""
     names = {"connection": "ConnectError", "disconnect": "RemoteProtocolError"}
@@ -1100,6 +1313,60 @@ _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
 
+_VENDOR: dict[str, Any] = {"modes": ("whole", "stream"), "thorough": False}
+_PLAIN = EVERYTHING - {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens"}
+_STRICT = _PLAIN | {"strict validation"}
+_CEREBRAS = _VENDOR | {
+    "provider": "cerebras",
+    "model": "gpt-oss-120b",
+    "needs": ("cerebras-cloud-sdk",),
+    "can": _STRICT,
+}
+_TOGETHER = _VENDOR | {
+    "provider": "together",
+    "model": "openai/gpt-oss-120b",
+    "needs": ("together>=2",),
+    "can": _STRICT,
+}
+_WRITER = _VENDOR | {"provider": "writer", "model": "palmyra-x5", "needs": ("writer-sdk",)}
+_WRITER |= {"can": _STRICT - {"thinking"}}
+_FIREWORKS = _VENDOR | {"provider": "fireworks", "model": "accounts/fireworks/models/gpt-oss-120b"}
+_FIREWORKS |= {"needs": ("fireworks-ai>=1",), "can": _STRICT - {"errors inside a stream"}}
+_ZAI = _VENDOR | {"provider": "zai", "model": "glm-5", "needs": ("zai-sdk",), "can": _PLAIN - {"retries"}}
+_HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
+_HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
+_AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
+_AI21 |= {
+    "can": _PLAIN - {"retries", "thinking", "tool calls in a stream", "errors inside a stream", "names its model"}
+}
+
+
+def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:
+    return OnHost(
+        provider=provider,
+        base_url=base_url,
+        model=model,
+        needs=("openai>=2",),
+        can=_STRICT - set(lacks),
+        statuses=statuses,
+        thorough=False,
+    )
+
+
+_AZURE: dict[str, Any] = {
+    "provider": "azure",
+    "model": "gpt-4.1",
+    "needs": ("openai>=2",),
+    "thorough": False,
+    "where": {"azure_endpoint": "https://my-resource.openai.azure.com", "api_version": "2024-10-21"},
+}
+_COUNTED = {"cached tokens", "reasoning tokens"}
+_AZURE |= {"can": _PLAIN | _COUNTED | {"content filter"}}
+_SONAR: dict[str, Any] = {"provider": "perplexity", "model": "sonar-pro", "needs": ("openai>=2",), "thorough": False}
+_SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"}
+
+_GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
+
 CLIENTS: tuple[Client, ...] = (
     OpenAIChat("openai", "OpenAI", Chat, **_OPENAI),
     OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI),
@@ -1118,6 +1385,51 @@ CLIENTS: tuple[Client, ...] = (
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Requests("requests", Chat, _CHAT_URL, **_HTTP),
+    Cerebras("cerebras.cloud.sdk", "Cerebras", **_CEREBRAS),
+    Cerebras("cerebras.cloud.sdk", "AsyncCerebras", **_CEREBRAS),
+    Vendor("together", "Together", lenient=("stream",), **_TOGETHER),
+    Vendor("together", "AsyncTogether", lenient=("stream",), **_TOGETHER),
+    Writer("writerai", "Writer", **_WRITER),
+    Writer("writerai", "AsyncWriter", **_WRITER),
+    Vendor("fireworks", "Fireworks", **_FIREWORKS),
+    Vendor(
+        "fireworks",
+        "AsyncFireworks",  # by itself it goes by aiohttp
+        accepts={"http_client": lambda module: module.DefaultAsyncHttpxClient()},
+        **_FIREWORKS,
+    ),
+    Zai("ZaiClient", **_ZAI),
+    Zai("ZhipuAiClient", **_ZAI),
+    HuggingFace("InferenceClient", **_HUB),
+    HuggingFace("AsyncInferenceClient", **_HUB, is_async=True),
+    HuggingFace("InferenceClient", route="groq", **_HUB),
+    HuggingFace("InferenceClient", route="cerebras", **_HUB),
+    AI21("AI21Client", **_AI21),
+    AI21("AsyncAI21Client", **_AI21),
+    Lenient(maker="AzureOpenAI", **_AZURE),
+    Lenient(maker="AsyncAzureOpenAI", **_AZURE),
+    Lenient(**_SONAR),
+    _on("together", "https://api.together.xyz/v1", "openai/gpt-oss-120b"),
+    _on("fireworks", "https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/deepseek-v3p2"),
+    _on("deepseek", "https://api.deepseek.com", "deepseek-reasoner"),
+    _on("openrouter", "https://openrouter.ai/api/v1", "anthropic/claude-haiku-4.5", overloaded=502),
+    _on("xai", "https://api.x.ai/v1", "grok-4", authentication=400),
+    _on("groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", "strict validation"),
+    _on("cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b"),
+    _on("huggingface", "https://router.huggingface.co/v1", "openai/gpt-oss-120b:groq", "strict validation"),
+    _on("nvidia", "https://integrate.api.nvidia.com/v1", "meta/llama-4-maverick-17b-128e-instruct"),
+    _on("sambanova", "https://api.sambanova.ai/v1", "gpt-oss-120b"),
+    _on("moonshot", "https://api.moonshot.ai/v1", "kimi-k2.6", overloaded=429),
+    _on("zai", "https://api.z.ai/api/paas/v4", "glm-5", overloaded=429),
+    _on("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen3-max"),
+    _on("ai21", "https://api.ai21.com/studio/v1", "jamba-large", "strict validation", "names its model"),
+    _on("github", "https://models.github.ai/inference", "openai/gpt-4.1", "strict validation"),
+    _on("cloudflare", f"{_GATEWAY}/compat", "groq/openai/gpt-oss-120b", "strict validation", overloaded=429),
+    _on("cloudflare", f"{_GATEWAY}/openai", "gpt-4.1", overloaded=429),
+    _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
+    _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
+    _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
+    _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),
     Http("httpx", Messages, _MESSAGES_URL, provider="anthropic", model=_CLAUDE, lacks=frozenset({"several choices"})),
 )
 

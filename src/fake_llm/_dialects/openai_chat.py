@@ -204,6 +204,8 @@ def _add_tool(tools: dict[str, ToolSpec], function: Any) -> None:
 
 def _tool_choice(body: Mapping[str, Any]) -> ToolChoice:
     choice = body.get("tool_choice", body.get("function_call"))
+    if isinstance(choice, dict) and "value" in choice:  # Writer's envelope
+        choice = choice["value"]
     if isinstance(choice, str):
         return _CHOICES.get(choice, AUTO)
     if not isinstance(choice, dict):
@@ -230,7 +232,9 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not isinstance(wanted, dict) or wanted.get("type") not in ("json_schema", "json_object"):
         return None
     inner = wanted.get("json_schema")
-    schema = inner.get("schema") if isinstance(inner, dict) else wanted.get("schema")  # the latter: Together, Fireworks
+    if not isinstance(inner, dict):
+        inner = {"schema": wanted.get("value"), **wanted}  # `schema`: Together, Fireworks; `value`: Hugging Face
+    schema = inner.get("schema")
     return schema if isinstance(schema, dict) else {}
 
 

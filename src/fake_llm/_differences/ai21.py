@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fake_llm._dialect import Exchange, Ids
+from fake_llm._dialect import Exchange, Ids, WireEvent
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._differences.errors import Errors, Said, Usual, like_openai
 
 __all__ = ["AI21"]
 
@@ -40,8 +40,13 @@ def _body(said: Said) -> dict[str, Any]:
     return {"detail": said.message}
 
 
+def _event(said: Said) -> list[WireEvent]:
+    return [like_openai(said)]
+
+
 _ERRORS: Final = Errors(
     body=_body,
+    event=_event,
     usual={
         "authentication": Usual(401, "", "Forbidden: Bad or missing Apikey/JWT."),
         "not_found": Usual(404, "", "Model {model} not found"),

@@ -116,7 +116,7 @@ def _openai_check(request: Request, body: Any) -> Error | None:
     if given is None:
         return refused("Missing required parameter: 'input'.", "input", "missing_required_parameter")
     strict = "openai." in request.host
-    if not isinstance(given, (str, list)) or not given or (strict and not _is_input(given)):
+    if not isinstance(given, (str, list)) or given == [] or (strict and not _is_input(given)):
         return refused(_BAD_INPUT)
     if strict and isinstance(given, list) and len(given) > _MOST and not _is_tokens(given):
         return refused(
