@@ -694,6 +694,35 @@ def test_a_way_that_is_not_seen() -> None:
     )
 
 
+@needs("grpcio")
+def test_grpc() -> None:
+    grpc = pytest.importorskip("grpc")
+    error = failure([], lambda fake: grpc.insecure_channel("dns:///api.x.ai:443"))
+
+    assert type(error) is UninterceptedCallError
+    assert str(error) == (
+        "api.x.ai:443 was reached by gRPC (grpc.secure_channel) in thread MainThread.\n"
+        "It is a known LLM host, and this way isn't intercepted: the call would have left the machine.\n"
+        'Let the code speak HTTP there: openai.OpenAI(base_url="https://api.x.ai/v1") in place of xai_sdk, transport="rest" or '
+        "google-genai with Google's older SDKs; or call it outside of the block."
+    )
+
+
+def test_a_websocket() -> None:
+    def dial(fake: FakeLLM) -> None:
+        httpx.get("https://api.openai.com/v1/realtime", headers={"connection": "Upgrade", "upgrade": "websocket"})
+
+    error = failure([], dial)
+
+    assert type(error) is UninterceptedCallError
+    assert str(error) == (
+        "api.openai.com was reached by a WebSocket (httpx) in thread MainThread.\n"
+        "It is a known LLM host, and this way isn't intercepted: the call would have left the machine.\n"
+        "Let the code ask by HTTP, streamed if it must be, in place of a realtime or live session; or put a double of the session "
+        "itself where the code takes one."
+    )
+
+
 # --- at the end of a block ----------------------------------------------------------------------
 
 LEAVE_OUT = (

@@ -17,6 +17,7 @@ from fake_llm._turns import Reply, ToolCall
 __all__ = [
     "NO_CALL",
     "counted",
+    "dialled",
     "forbidden",
     "own_fault",
     "shown",
@@ -172,13 +173,29 @@ def unintercepted(
             "It is no host that is answered, and block_network=True refuses all of those but local ones.",
             'Declare it by hosts={"llm.corp.example": "openai"} if a model speaks there, or leave block_network out.',
         )
+    there = "It is a known LLM host, and this way isn't intercepted: the call would have left the machine."
+    for start, write in _WAYS_OUT.items():
+        if way.startswith(start):
+            return sentence(came, there, write)
     return sentence(
         came,
-        "It is a known LLM host, and this way isn't intercepted: the call would have left the machine. Intercepted are "
-        + ", ".join(intercepted)
-        + ".",
+        f"{there} Intercepted are {', '.join(intercepted)}.",
         "Let the code use one of them, or call it outside of the block.",
     )
+
+
+_WAYS_OUT: Final = {
+    "gRPC": 'Let the code speak HTTP there: openai.OpenAI(base_url="https://api.x.ai/v1") in place of xai_sdk, '
+    'transport="rest" or google-genai with Google\'s older SDKs; or call it outside of the block.',
+    "a WebSocket": "Let the code ask by HTTP, streamed if it must be, in place of a realtime or live session; or put a double "
+    "of the session itself where the code takes one.",
+}
+"""What to write, by how a way begins."""
+
+
+def dialled(request: Request) -> str:
+    """A WebSocket was dialled by a library that is seen."""
+    return unintercepted(request.host, None, f"a WebSocket ({request.library})", (), known=True, forbids=False)
 
 
 def unknown_endpoint(request: Request, provider: Provider) -> str:

@@ -23,6 +23,7 @@ from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
     ScriptError,
+    UninterceptedCallError,
     UnknownEndpointError,
     UnscriptedCallError,
     UnusedReplyError,
@@ -30,6 +31,7 @@ from fake_llm._errors import (
 )
 from fake_llm._explain import (
     counted,
+    dialled,
     forbidden,
     own_fault,
     shown,
@@ -629,6 +631,8 @@ class FakeLLM:
                 self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
                 return rendered.answer
+            if request.headers.get("upgrade", "").lower() == "websocket":
+                raise UninterceptedCallError(dialled(request))
             raise UnknownEndpointError(
                 unknown_endpoint(request, provider) if provider.hosts else unknown_host(request, self._routes)
             )
