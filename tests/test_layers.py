@@ -43,6 +43,7 @@ OWN_LIBRARIES = {
     "urllib3": {"urllib3"},
     "botocore": {"botocore", "urllib3"},
     "aiohttp": {"aiohttp", "multidict", "yarl"},
+    "lm15": set(),  # it is passed in, whichever copy of it is there
     "respx": {"httpx", "respx"},
     "responses": {"requests", "responses"},
 }

@@ -25,6 +25,7 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "botocore.endpoint": ("time",),
     "cerebras.cloud.sdk._base_client": ("time", "anyio"),
     "cohere.core.http_client": ("time", "asyncio"),
+    "dspy.clients.execution": ("time", "asyncio"),
     "fireworks._base_client": ("time", "anyio"),
     "groq._base_client": ("time", "anyio"),
     "mistralai.client.utils.retries": ("time", "asyncio"),

@@ -136,6 +136,20 @@ def _requests(module: Any, loop: bool, streamed: bool) -> str:
         return _said((line.decode() for line in response.iter_lines()), streamed=streamed)
 
 
+def _lm15(module: Any, loop: bool, streamed: bool) -> Any:
+    body = json.dumps({"model": "gpt-5", "messages": QUESTION, "stream": streamed}).encode()
+    request = module.TransportRequest("POST", CHAT, [("content-type", "application/json")], body)
+    if loop:
+        return _lm15_async(module, request, streamed=streamed)
+    with module.StdlibTransport() as transport, transport.stream(request) as response:
+        return _said([line.decode().strip() for line in response.iter_lines()], streamed=streamed)
+
+
+async def _lm15_async(module: Any, request: Any, *, streamed: bool) -> str:
+    async with module.StdlibAsyncTransport() as transport, transport.stream(request) as response:
+        return _said([line.decode().strip() async for line in response.aiter_lines()], streamed=streamed)
+
+
 def _said(lines: Iterable[str], *, streamed: bool) -> str:
     """The text of an answer of OpenAI's chat, or of a stream of it."""
     if not streamed:
@@ -163,6 +177,8 @@ LIBRARIES: Final = (
     Library("httpx", "httpx", _httpx),
     Library("httpx2", "httpx2", _httpx),
     Library("requests", "requests", _requests, loops=(False,)),
+    Library("dspy", "dspy._vendor.lm15.transports", _lm15),
+    Library("lm15", "lm15.transports", _lm15),
     Library(
         "openai",
         "openai",

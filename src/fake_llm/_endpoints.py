@@ -332,6 +332,11 @@ def _look_up(path: str, service: Service, *, operation: str = "models", prefix: 
     )
 
 
+def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it."""
+    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+
+
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
@@ -344,7 +349,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             # what LiteLLM reads for a proxy of its own and for local servers (1.110, 2026-11)
             *("LITELLM_PROXY_API_BASE", "HOSTED_VLLM_API_BASE", "LM_STUDIO_API_BASE", "LLAMAFILE_API_BASE"),
         ),
-        credentials=(("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),),
+        credentials=(
+            ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
+            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm"),
+        ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY),
             *_responses(),
@@ -360,7 +368,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         hosts=("api.anthropic.com",),
         prefix="/v1",
         base_urls=("ANTHROPIC_BASE_URL",),
-        credentials=(("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),),
+        credentials=(
+            ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
+            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm"),
+        ),
         endpoints=(
             *_messages(),
             *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
@@ -371,7 +382,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         hosts=("generativelanguage.googleapis.com",),
         prefix="/{version}",
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
-        credentials=(("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),),
+        credentials=(
+            ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
+            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+        ),
         endpoints=(
             _generate_content(),
             _embed_content(),
@@ -400,7 +414,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()),),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",

@@ -32,8 +32,10 @@ Patch: TypeAlias = tuple[Any, str, Callable[[Any], Any]]
 STACKS: Mapping[str, str] = {
     "aiohttp": "aiohttp",
     "botocore.httpsession": "botocore",
+    "dspy._vendor.lm15.transports": "lm15",
     "httpx": "httpx",
     "httpx2": "httpx",
+    "lm15.transports": "lm15",
     "requests": "requests",
 }
 """The module here that serves each library, by the library's import name."""
