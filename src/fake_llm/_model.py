@@ -225,6 +225,10 @@ class Response:
     steps: tuple[Step, ...] | None = None
     delay: float = 0.0
 
+    def bodiless(self, method: str) -> bool:
+        """Whether HTTP has no body there, whatever stands in this one."""
+        return method == "HEAD" or self.status in (204, 304)
+
 
 class Handler(Protocol):
     """What a stack asks.

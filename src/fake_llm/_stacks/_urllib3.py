@@ -59,7 +59,7 @@ def whole(answer: Response, method: str) -> urllib3.HTTPResponse:
     headers = urllib3.HTTPHeaderDict(answer.headers)
     headers["content-length"] = str(len(answer.body))
     return urllib3.HTTPResponse(
-        body=io.BytesIO(answer.body),
+        body=_Whole(b"" if answer.bodiless(method) else answer.body),
         headers=headers,
         status=answer.status,
         version=11,
@@ -68,6 +68,21 @@ def whole(answer: Response, method: str) -> urllib3.HTTPResponse:
         original_response=_Original(headers) if "set-cookie" in headers else None,  # type: ignore[arg-type]  # only its headers are read
         request_method=method,
     )
+
+
+class _Whole(io.BytesIO):
+    """Closes itself once it is read, as the body of a connection does: urllib3 streams until then."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self._last(super().read(size))
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return self._last(super().read1(size))
+
+    def _last(self, data: bytes) -> bytes:
+        if self.tell() == len(self.getbuffer()):
+            self.close()
+        return data
 
 
 class _Original:
@@ -113,7 +128,7 @@ class _Wire(io.RawIOBase):
 
     def __init__(self, head: bytes, steps: Sequence[Step]) -> None:
         self._parts = self._play(head, steps)
-        self._rest = b""
+        self._rest = memoryview(b"")
         self.raised: BaseException | None = None
 
     def makefile(self, *_: Any) -> io.BufferedReader:
@@ -123,7 +138,7 @@ class _Wire(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._rest or next(self._parts, b"")
+        part = self._rest or memoryview(next(self._parts, b""))
         size = min(len(part), len(buffer))
         buffer[:size] = part[:size]
         self._rest = part[size:]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import http.client
-from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -79,19 +79,23 @@ class _Peer(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop, req: Any, timeout: Any, handler: Handler) -> None:
         super().__init__(loop)
         self._req = req
-        self._timeouts = _timeouts(timeout.sock_connect or timeout.connect, timeout.sock_read, timeout.total)
+        self._timeouts = _timeouts(
+            timeout.sock_connect or timeout.connect or None, timeout.sock_read or None, timeout.total or None
+        )
         self._handler: Handler | None = handler
+        self._asking: asyncio.Timeout | None = None
         self._sent = _Sent()
         self._news = asyncio.Event()
-        self._steps: deque[Step] = deque()
+        self._steps: Iterator[Step] = iter(())
+        self._streamed = False
+        self._next: asyncio.Handle | None = None
         self._held = False
-        self._withheld = False
         self._gone = False
         self.force_close()  # never into the pool, where somebody else would find it
 
     # --- what the client does ---
 
-    def written(self, data: bytes) -> None:
+    def written(self, data: Any) -> None:
         """Bytes of the request."""
         if self._sent.feed(data):
             self.data_received(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -100,31 +104,50 @@ class _Peer(ResponseHandler):
 
     async def read(self) -> Any:
         """The head of the answer, and of a provisional one before it."""
-        if self._handler is not None and not self._buffer:
-            await self._news.wait()
-            if self._sent.complete and self._exception is None:
-                handler, self._handler = self._handler, None
-                await self._answered(await handler.answer_async(self._request()))
-            else:
+        while self._handler is not None and not self._buffer and self._exception is None and not self._gone:
+            if not self._sent.complete:
                 self._news.clear()
+                await self._news.wait()
+                continue
+            handler, self._handler = self._handler, None
+            await self._answered(await self._ask(handler))
         return await super().read()
+
+    async def _ask(self, handler: Handler) -> Response | Fault:
+        """The handler's answer; a turn that takes its time is cut short by the client's own time-out."""
+        try:
+            async with asyncio.timeout(None) as self._asking:
+                return await handler.answer_async(self._request())
+        except TimeoutError:
+            if self._exception is None:
+                raise
+            raise self._exception from None
+        finally:
+            self._asking = None
 
     def set_exception(self, exc: Any, *cause: Any) -> None:
         super().set_exception(exc, *cause)
         self._news.set()
+        if self._asking is not None:
+            self._asking.reschedule(self._loop.time())
+
+    def resume_reading(self, *args: Any, **options: Any) -> None:
+        """Go on once the client has read all that it got: so it sees each step of a body before what comes next."""
+        if not (self._streamed and self._unread()):
+            super().resume_reading(*args, **options)
 
     def held(self, held: bool) -> None:
-        """Whether the client's buffers are full."""
+        """Whether the client has yet to read what it got."""
         self._held = held
-        if self._withheld and not held:
-            self._withheld = False
-            self._loop.call_soon(self._play)
+        if not held:
+            self._soon()
 
     def close_peer(self) -> None:
         """The client has gone: let go of what is left."""
-        self._steps.clear()
+        self._steps = iter(())
         self._news.set()
-        if not self._gone:
+        self._cancel()
+        if not self._gone and not self._loop.is_closed():
             self._loop.call_soon(self._lost)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -142,7 +165,7 @@ class _Peer(ResponseHandler):
             self._req.method,
             str(self._req.url),
             Headers(self._sent.headers),
-            self._sent.body,
+            bytes(self._sent.body),
             "aiohttp",
             self._timeouts,
         )
@@ -151,46 +174,50 @@ class _Peer(ResponseHandler):
         if isinstance(answer, Fault):
             if answer.delay:
                 await asyncio.sleep(answer.delay)
-            self._refuse(answer)
-            return
-        head = _head(answer)
-        self._steps.extend(
-            [head + answer.body] if answer.steps is None else [head, *map(_chunk, answer.steps), b"0\r\n\r\n"]
-        )
+            raise _error(answer, self._req, "Server disconnected")
+        self._streamed = answer.steps is not None
+        self._steps = _wire(answer, self._req.method)
         if answer.delay:
-            self._loop.call_later(answer.delay, self._play)
+            self._later(answer.delay, self._play)
         else:
             self._play()
 
-    def _refuse(self, fault: Fault) -> None:
-        """Fail in place of an answer."""
-        if fault.kind == "disconnect":
-            self._lost()
-            return
-        raise _error(fault, self._req)
-
     def _play(self) -> None:
-        """One step, and the next one when the client has had its turn."""
+        """One step, and the next one when the client has read it."""
+        self._cancel()
         if self._held:
-            self._withheld = True
-        if self._held or not self._steps:
             return
-        step = self._steps.popleft()
+        step = next(self._steps, None)
         if isinstance(step, bytes):
             if step:
                 self.data_received(step)
-            if self._steps:
-                self._loop.call_soon(self._play)
+            if self._streamed and self._unread():
+                self.pause_reading()
+            self._soon()
         elif isinstance(step, Pause):
-            self._loop.call_later(step.seconds, self._play)
-        elif step.delay:
-            self._loop.call_later(step.delay, self._break, step)
-        else:
-            self._break(step)
+            self._later(step.seconds, self._play)
+        elif step is not None:
+            self._later(step.delay, self._break, step)
+
+    def _soon(self) -> None:
+        if self._next is None and not self._held and not self._gone:
+            self._next = self._loop.call_soon(self._play)
+
+    def _later(self, seconds: float, then: Any, *args: Any) -> None:
+        self._next = self._loop.call_later(seconds, then, *args) if seconds else self._loop.call_soon(then, *args)
+
+    def _cancel(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
+
+    def _unread(self) -> bool:
+        """Whether the client has bytes of the body that it hasn't read."""
+        return bool(getattr(self._payload, "_buffer", None))
 
     def _break(self, fault: Fault) -> None:
         """Fail in the middle of a body."""
-        self._steps.clear()
+        self._steps = iter(())
         payload = self._payload
         if fault.kind == "disconnect" or payload is None:
             self._lost()
@@ -209,7 +236,7 @@ class _Transport(asyncio.Transport):
         self._closing = False
 
     def write(self, data: Any) -> None:
-        self._peer.written(bytes(data))
+        self._peer.written(data)
 
     def writelines(self, list_of_data: Any) -> None:
         self.write(b"".join(list_of_data))
@@ -243,7 +270,7 @@ class _Sent:
 
     def __init__(self) -> None:
         self.headers: list[tuple[bytes, bytes]] = []
-        self.body = b""
+        self.body = bytearray()
         self.complete = False
         self._data = bytearray()
         self._head = False
@@ -256,7 +283,7 @@ class _Sent:
         waits = not self._head and self._read_head()
         if self._head and not self.complete:
             self._read_body()
-        return waits and not self.complete
+        return waits
 
     def _read_head(self) -> bool:
         end = self._data.find(b"\r\n\r\n")
@@ -273,24 +300,35 @@ class _Sent:
 
     def _read_body(self) -> None:
         if not self._chunked:
-            if len(self._data) >= self._length:
-                self.body, self.complete = bytes(self._data[: self._length]), True
+            self.body += self._data
+            self._data.clear()
+            self.complete = len(self.body) >= self._length
             return
         while (end := self._data.find(b"\r\n")) >= 0:
             size = int(self._data[:end].partition(b";")[0], 16)
             start = end + 2
             if len(self._data) < start + size + 2:
                 return
-            self.body += bytes(self._data[start : start + size])
+            self.body += self._data[start : start + size]
             del self._data[: start + size + 2]
             if not size:
                 self.complete = True
                 return
 
 
-def _chunk(step: Step) -> Step:
-    """A step as it travels: one chunk, as an empty one would end the body."""
-    return b"%x\r\n%b\r\n" % (len(step), step) if isinstance(step, bytes) and step else step
+def _wire(answer: Response, method: str) -> Iterator[Step]:
+    """An answer as it travels, step by step: the head, then each step of the body in a chunk of its own."""
+    head = _head(answer)
+    if answer.steps is None or answer.bodiless(method):
+        yield head if answer.bodiless(method) else head + answer.body
+        return
+    yield head
+    for step in answer.steps:
+        if not isinstance(step, bytes):
+            yield step
+        elif step:  # an empty chunk would end the body
+            yield b"%x\r\n%b\r\n" % (len(step), step)
+    yield b"0\r\n\r\n"
 
 
 def _head(answer: Response) -> bytes:
@@ -305,7 +343,7 @@ def _timeouts(connect: float | None, read: float | None, total: float | None) ->
     return Timeouts(connect=connect, read=read, total=total)
 
 
-def _error(fault: Fault, req: Any) -> BaseException:
+def _error(fault: Fault, req: Any, disconnected: str = "") -> BaseException:
     """The library's own exception for a fault."""
     if fault.error is not None:
         return fault.error.with_traceback(None)
@@ -317,5 +355,7 @@ def _error(fault: Fault, req: Any) -> BaseException:
         case "connect":
             refused = ConnectionRefusedError(errno.ECONNREFUSED, fault.message or "Connect call failed")
             return aiohttp.ClientConnectorError(req.connection_key, refused)
+        case "disconnect":
+            return aiohttp.ServerDisconnectedError(fault.message or disconnected)
         case _:
             return aiohttp.SocketTimeoutError(fault.message or READ_TIMED_OUT)

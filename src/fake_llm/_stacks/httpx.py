@@ -241,9 +241,9 @@ class _Library:
     def _respond(self, answer: Response | Fault, request: Any, played: Any) -> Any:
         if isinstance(answer, Fault):
             raise self.error(answer, request)
-        if answer.steps is None:
+        if answer.steps is None or answer.bodiless(request.method):
             length = ("content-length", str(len(answer.body)))
-            stream = self.module.ByteStream(answer.body)
+            stream = self.module.ByteStream(b"" if answer.bodiless(request.method) else answer.body)
         else:
             length = ("transfer-encoding", "chunked")
             stream = played(answer.steps, self, request)
@@ -272,6 +272,7 @@ def _library(module: Any) -> _Library:
         played_async=type("AsyncPlayed", (_AsyncPlayed, module.AsyncByteStream), {}),
         faults={
             "read_timeout": (module.ReadTimeout, "The read operation timed out"),
+            "total_timeout": (module.ReadTimeout, "The read operation timed out"),  # it has none
             "connect_timeout": (module.ConnectTimeout, "timed out"),
             "write_timeout": (module.WriteTimeout, "The write operation timed out"),
             "pool_timeout": (module.PoolTimeout, "timed out"),

@@ -108,7 +108,8 @@ def _answer(
     response.encoding = get_encoding_from_headers(response.headers)
     if "set-cookie" in response.headers:
         extract_cookies_to_jar(response.cookies, prepared, raw)  # type: ignore[no-untyped-call]  # of the library
-    if answer.steps is None and not stream and "content-encoding" not in response.headers:
+    ready = answer.steps is None and not answer.bodiless(prepared.method)
+    if ready and not stream and "content-encoding" not in response.headers:
         response._content = answer.body
     return response
 
@@ -143,7 +144,7 @@ def _error(fault: Fault, prepared: Any) -> BaseException:
     exceptions = requests.exceptions
     said = fault.message
     match fault.kind:
-        case "read_timeout":
+        case "read_timeout" | "total_timeout":
             return exceptions.ReadTimeout(said or "Read timed out.", request=prepared)
         case "connect_timeout":
             return exceptions.ConnectTimeout(said or "Connection timed out.", request=prepared)

@@ -1,0 +1,399 @@
+"""Every HTTP library in every mode that it has, behind one interface, so that one list of cases judges all of the stacks.
+
+A case is a coroutine; on a client that blocks it never waits. `LIBRARIES` holds what is installed; what a library
+hasn't (redirects, hooks) isn't in its `can`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import inspect
+import io
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from _capability import has
+from _ids import shown
+from stacks._support import URL
+
+__all__ = ["LIBRARIES", "Got", "Library", "each", "run"]
+
+
+@dataclass
+class Got:
+    """An answer: its head, its body where it was read, and the library's own object."""
+
+    status: int
+    headers: Mapping[str, str]
+    response: Any
+    body: bytes = b""
+
+
+class Library:
+    """One library in one mode.
+
+    Attributes:
+        can: `redirects`, `hooks`, `multipart`, `total` (it has a time-out of the whole exchange).
+        before: The class of a fault before the answer, by its kind.
+        middle: The class in the middle of a body that is streamed, `whole` in one that is read at once, if that is another.
+        keeps: The scripted exceptions that come out as they are.
+    """
+
+    name: str
+    can: frozenset[str] = frozenset({"redirects", "hooks", "multipart"})
+    before: Mapping[str, str]
+    middle: Mapping[str, str]
+    whole: Mapping[str, str] = {}
+    keeps: frozenset[str] = frozenset({"LookupError", "OSError", "own"})
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def __repr__(self) -> str:
+        return f"{self.name}-{self.mode}"
+
+    @property
+    def is_async(self) -> bool:
+        return self.mode != "sync"
+
+    @property
+    def module(self) -> Any:
+        return importlib.import_module(self.name)
+
+    def error(self, name: str) -> type[BaseException]:
+        """A class by its path, in the library unless it has a module."""
+        module, _, attribute = name.rpartition(".")
+        return getattr(importlib.import_module(module) if module else self.module, attribute)
+
+    async def made(
+        self,
+        *,
+        connect: float | None = None,
+        read: float | None = None,
+        total: float | None = None,
+        follow: bool = False,
+        seen: list[str] | None = None,
+        trust: bool = False,
+    ) -> Any:
+        """A client, with what it shall see of each exchange in `seen`, and whether it takes proxies from the environment."""
+        raise NotImplementedError
+
+    async def close(self, client: Any) -> None:
+        client.close()
+
+    async def send(
+        self, client: Any, url: str = URL, body: Any = b"{}", *, method: str = "POST", upload: Any = None
+    ) -> Got:
+        """An exchange whose body is read at once."""
+        raise NotImplementedError
+
+    async def open(self, client: Any, url: str = URL, body: Any = b"{}", *, method: str = "POST") -> Got:
+        """An exchange whose body is to be read in pieces."""
+        raise NotImplementedError
+
+    def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        raise NotImplementedError
+
+    async def again(self, got: Got) -> bytes:
+        """The body of a whole read, once more."""
+        raise NotImplementedError
+
+    async def leave(self, got: Got) -> None:
+        """Close a stream."""
+        got.response.close()
+
+
+class Httpx(Library):
+    name = "httpx"
+    before: Mapping[str, str] = {
+        "read_timeout": "ReadTimeout",
+        "total_timeout": "ReadTimeout",
+        "connect_timeout": "ConnectTimeout",
+        "write_timeout": "WriteTimeout",
+        "pool_timeout": "PoolTimeout",
+        "connect": "ConnectError",
+        "disconnect": "RemoteProtocolError",
+    }
+    middle: Mapping[str, str] = {
+        "read_timeout": "ReadTimeout",
+        "total_timeout": "ReadTimeout",
+        "disconnect": "RemoteProtocolError",
+    }
+
+    async def _do(self, called: Any) -> Any:
+        return await called if self.is_async else called
+
+    async def made(
+        self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
+    ) -> Any:
+        def note(message: Any) -> None:
+            seen.append("request" if hasattr(message, "method") else "response")
+
+        async def note_async(message: Any) -> None:
+            note(message)
+
+        if seen is not None:
+            hook = note_async if self.is_async else note
+            options["event_hooks"] = {"request": [hook], "response": [hook]}
+        timeout = self.module.Timeout(None, connect=connect, read=read)
+        kind = self.module.AsyncClient if self.is_async else self.module.Client
+        return kind(timeout=timeout, follow_redirects=follow, trust_env=trust, **options)
+
+    async def close(self, client: Any) -> None:
+        await self._do(client.aclose() if self.is_async else client.close())
+
+    async def send(self, client, url=URL, body: Any = b"{}", *, method="POST", upload=None) -> Got:
+        options = {"content": body} if upload is None else {"files": {"file": ("a.bin", upload)}, "data": {"k": "v"}}
+        response = await self._do(client.request(method, url, **options))
+        return Got(response.status_code, response.headers, response, response.content)
+
+    async def open(self, client, url=URL, body: Any = b"{}", *, method="POST") -> Got:
+        response = await self._do(client.send(client.build_request(method, url, content=body), stream=True))
+        return Got(response.status_code, response.headers, response)
+
+    async def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        if self.is_async:
+            pieces = got.response.aiter_raw()
+            try:
+                async for piece in pieces:
+                    yield piece
+            finally:
+                await pieces.aclose()
+        else:
+            for piece in got.response.iter_raw():
+                yield piece
+
+    async def again(self, got: Got) -> bytes:
+        return await got.response.aread() if self.is_async else got.response.read()
+
+    async def leave(self, got: Got) -> None:
+        await self._do(got.response.aclose() if self.is_async else got.response.close())
+
+
+class Httpx2(Httpx):
+    name = "httpx2"
+
+
+class Requests(Library):
+    name = "requests"
+    before: Mapping[str, str] = {
+        "read_timeout": "ReadTimeout",
+        "total_timeout": "ReadTimeout",
+        "connect_timeout": "ConnectTimeout",
+        "write_timeout": "ConnectionError",
+        "pool_timeout": "ConnectionError",
+        "connect": "ConnectionError",
+        "disconnect": "ConnectionError",
+    }
+    middle: Mapping[str, str] = {
+        "read_timeout": "ConnectionError",
+        "total_timeout": "ConnectionError",
+        "disconnect": "requests.exceptions.ChunkedEncodingError",
+    }
+
+    async def made(
+        self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
+    ) -> Any:
+        session = self.module.Session()
+        session.trust_env = trust
+        if seen is not None:
+            session.hooks["response"].append(lambda response, **_: seen.append("response"))
+        session.asked = {"timeout": (connect, read), "allow_redirects": follow}
+        return session
+
+    async def send(self, client, url=URL, body: Any = b"{}", *, method="POST", upload=None) -> Got:
+        options = {"data": body} if upload is None else {"files": {"file": ("a.bin", upload)}, "data": {"k": "v"}}
+        response = client.request(method, url, **options, **client.asked)
+        return Got(response.status_code, response.headers, response, response.content)
+
+    async def open(self, client, url=URL, body: Any = b"{}", *, method="POST") -> Got:
+        response = client.request(method, url, data=body, stream=True, **client.asked)
+        return Got(response.status_code, response.headers, response)
+
+    async def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        for piece in got.response.iter_content(None):
+            yield piece
+
+    async def again(self, got: Got) -> bytes:
+        return got.response.content
+
+
+class Aiohttp(Library):
+    name = "aiohttp"
+    can = Library.can | {"total"}
+    before: Mapping[str, str] = {
+        "read_timeout": "SocketTimeoutError",
+        "total_timeout": "builtins.TimeoutError",
+        "connect_timeout": "ConnectionTimeoutError",
+        "write_timeout": "SocketTimeoutError",
+        "pool_timeout": "ConnectionTimeoutError",
+        "connect": "ClientConnectorError",
+        "disconnect": "ServerDisconnectedError",
+    }
+    middle: Mapping[str, str] = {
+        "read_timeout": "SocketTimeoutError",
+        "total_timeout": "builtins.TimeoutError",
+        "disconnect": "ClientPayloadError",
+    }
+    keeps = Library.keeps - {"OSError"}  # it makes each one its own, as it does with those of a socket
+
+    async def made(
+        self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
+    ) -> Any:
+        module = self.module
+        traces = []
+        if seen is not None:
+            trace = module.TraceConfig()
+
+            async def begun(*_: Any) -> None:
+                seen.append("request")
+
+            async def ended(*_: Any) -> None:
+                seen.append("response")
+
+            trace.on_request_start.append(begun)
+            trace.on_request_end.append(ended)
+            trace.on_request_redirect.append(ended)
+            traces = [trace]
+        timeout = module.ClientTimeout(total=total, sock_connect=connect, sock_read=read)
+        session = module.ClientSession(timeout=timeout, trust_env=trust, trace_configs=traces, **options)
+        session._asked = {"allow_redirects": follow}
+        return session
+
+    async def close(self, client: Any) -> None:
+        await client.close()
+
+    async def send(self, client, url=URL, body: Any = b"{}", *, method="POST", upload=None) -> Got:
+        if upload is not None:
+            body = self.module.FormData({"k": "v"})
+            body.add_field("file", upload, filename="a.bin")
+        if isinstance(body, bytes) and len(body) > 1 << 20:
+            body = io.BytesIO(body)  # as it advises
+        response = await client.request(method, url, data=body, **client._asked)
+        return Got(response.status, response.headers, response, await response.read())
+
+    async def open(self, client, url=URL, body: Any = b"{}", *, method="POST") -> Got:
+        response = await client.request(method, url, data=body, **client._asked)
+        return Got(response.status, response.headers, response)
+
+    async def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        async for piece in got.response.content.iter_any():
+            yield piece
+
+    async def again(self, got: Got) -> bytes:
+        return await got.response.read()
+
+
+class Botocore(Library):
+    name = "botocore"
+    can = frozenset({"proxy", "again"})
+    before: Mapping[str, str] = {
+        "read_timeout": "botocore.exceptions.ReadTimeoutError",
+        "total_timeout": "botocore.exceptions.ReadTimeoutError",
+        "connect_timeout": "botocore.exceptions.ConnectTimeoutError",
+        "write_timeout": "botocore.exceptions.ConnectionClosedError",
+        "pool_timeout": "botocore.exceptions.ConnectTimeoutError",
+        "connect": "botocore.exceptions.EndpointConnectionError",
+        "disconnect": "botocore.exceptions.ConnectionClosedError",
+    }
+    middle: Mapping[str, str] = {
+        "read_timeout": "urllib3.exceptions.ReadTimeoutError",
+        "total_timeout": "urllib3.exceptions.ReadTimeoutError",
+        "disconnect": "urllib3.exceptions.ProtocolError",
+    }
+    whole: Mapping[str, str] = {
+        "read_timeout": "botocore.exceptions.ReadTimeoutError",
+        "total_timeout": "botocore.exceptions.ReadTimeoutError",
+        "disconnect": "botocore.exceptions.ConnectionClosedError",
+    }
+
+    async def made(
+        self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
+    ) -> Any:
+        session = importlib.import_module("botocore.httpsession").URLLib3Session
+        utils = importlib.import_module("botocore.utils")
+        proxies = utils.get_environ_proxies(URL) if trust else None
+        return session(timeout=(connect, read), proxies=proxies)
+
+    def _request(self, method: str, url: str, body: Any, *, stream: bool) -> Any:
+        request = importlib.import_module("botocore.awsrequest").AWSRequest(method, url, data=body).prepare()
+        request.stream_output = stream
+        return request
+
+    async def send(self, client, url=URL, body: Any = b"{}", *, method="POST", upload=None) -> Got:
+        response = client.send(self._request(method, url, body, stream=False))
+        return Got(response.status_code, response.headers, response, response.content)
+
+    async def open(self, client, url=URL, body: Any = b"{}", *, method="POST") -> Got:
+        response = client.send(self._request(method, url, body, stream=True))
+        return Got(response.status_code, response.headers, response)
+
+    async def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        for piece in got.response.raw.stream():
+            yield piece
+
+    async def again(self, got: Got) -> bytes:
+        return got.response.content
+
+    async def leave(self, got: Got) -> None:
+        got.response.raw.close()
+
+
+_MODES: Mapping[type[Library], tuple[str, ...]] = {
+    Httpx: ("sync", "asyncio", "trio"),
+    Httpx2: ("sync", "asyncio", "trio"),
+    Requests: ("sync",),
+    Aiohttp: ("asyncio", *(["uvloop"] if has("uvloop") else [])),
+    Botocore: ("sync",),
+}
+
+LIBRARIES = [kind(mode) for kind, modes in _MODES.items() if has(kind.name) for mode in modes]
+
+
+def run(library: Library, case: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run a case in the library's mode; on a loop, no task may be left."""
+
+    async def main() -> Any:
+        result = await case(library, *args, **options)
+        if library.mode in ("asyncio", "uvloop"):
+            await asyncio.sleep(0)
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            assert not left, f"left tasks: {left}"
+        return result
+
+    if library.mode == "sync":
+        coroutine = main()
+        try:
+            coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        coroutine.close()
+        raise AssertionError("a client that blocks has waited for a loop")
+    if library.mode == "trio":
+        return importlib.import_module("trio").run(main)
+    if library.mode == "uvloop":
+        with asyncio.Runner(loop_factory=importlib.import_module("uvloop").new_event_loop) as runner:
+            return runner.run(main())
+    return asyncio.run(main())
+
+
+def each(*can: str, modes: str = "sync asyncio uvloop trio") -> Callable[..., Any]:
+    """Make of a coroutine a test of every library that can do this; its other arguments are those of the test."""
+
+    def decorate(case: Callable[..., Any]) -> Callable[..., Any]:
+        def test(library: Library, **arguments: Any) -> None:
+            run(library, case, **arguments)
+
+        functools.update_wrapper(test, case)
+        del test.__wrapped__
+        test.__signature__ = inspect.signature(case)
+        fitting = [each for each in LIBRARIES if each.can >= set(can) and each.mode in modes.split()]
+        return pytest.mark.parametrize("library", fitting, ids=shown)(test)
+
+    return decorate
