@@ -70,6 +70,10 @@ class Library:
         module, _, attribute = name.rpartition(".")
         return getattr(importlib.import_module(module) if module else self.module, attribute)
 
+    def said(self, error: BaseException) -> str:
+        """What an exception says, with that of which it was made."""
+        return str(error)
+
     async def made(
         self,
         *,
@@ -141,7 +145,7 @@ class Httpx(Library):
         if seen is not None:
             hook = note_async if self.is_async else note
             options["event_hooks"] = {"request": [hook], "response": [hook]}
-        timeout = self.module.Timeout(None, connect=connect, read=read)
+        timeout = self.module.Timeout(None, connect=connect, read=read, write=read)
         kind = self.module.AsyncClient if self.is_async else self.module.Client
         return kind(timeout=timeout, follow_redirects=follow, trust_env=trust, **options)
 
@@ -292,7 +296,7 @@ class Aiohttp(Library):
 
 class Botocore(Library):
     name = "botocore"
-    can = frozenset({"proxy", "again"})
+    can = frozenset()
     before: Mapping[str, str] = {
         "read_timeout": "botocore.exceptions.ReadTimeoutError",
         "total_timeout": "botocore.exceptions.ReadTimeoutError",
@@ -312,6 +316,9 @@ class Botocore(Library):
         "total_timeout": "botocore.exceptions.ReadTimeoutError",
         "disconnect": "botocore.exceptions.ConnectionClosedError",
     }
+
+    def said(self, error: BaseException) -> str:
+        return f"{error} {getattr(error, 'kwargs', {}).get('error')}"
 
     async def made(
         self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
@@ -362,7 +369,9 @@ def run(library: Library, case: Callable[..., Any], *args: Any, **options: Any) 
     async def main() -> Any:
         result = await case(library, *args, **options)
         if library.mode in ("asyncio", "uvloop"):
-            await asyncio.sleep(0)
+            await asyncio.get_running_loop().shutdown_asyncgens()
+            for _ in range(3):  # what is on its way out
+                await asyncio.sleep(0)
             left = asyncio.all_tasks() - {asyncio.current_task()}
             assert not left, f"left tasks: {left}"
         return result

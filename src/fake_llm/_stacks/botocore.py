@@ -102,10 +102,14 @@ def _error(fault: Fault, request: Any) -> BaseException:
     url, said = request.url, fault.message
     error: BaseException
     match fault.kind:
-        case "read_timeout" | "write_timeout" | "total_timeout":
+        case "read_timeout" | "total_timeout":
             error = exceptions.ReadTimeoutError(endpoint_url=url, error=TimeoutError(said or "Read timed out."))
         case "connect_timeout" | "pool_timeout":
             error = exceptions.ConnectTimeoutError(endpoint_url=url, error=TimeoutError(said or "timed out"))
+        case "write_timeout":
+            late = TimeoutError(said or "The write operation timed out")
+            broken = urllib3.exceptions.ProtocolError("Connection aborted.", late)
+            error = exceptions.ConnectionClosedError(error=broken, request=request, endpoint_url=url)
         case "disconnect":
             closed = http.client.RemoteDisconnected(said or "Remote end closed connection without response")
             error = exceptions.ConnectionClosedError(error=closed, request=request, endpoint_url=url)
