@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import gc
 import importlib
-import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +50,9 @@ def replaced() -> dict[str, Any]:
 def descriptors() -> set[str]:
     """What this process has open: files, sockets, pipes."""
     found = set()
-    for number in os.listdir("/proc/self/fd"):
+    for number in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
-            found.add(f"{number} {os.readlink(f'/proc/self/fd/{number}')}")
+            found.add(f"{number} {number.readlink()}")
     return found
 
 
@@ -205,7 +205,7 @@ async def test_each_step_is_a_piece_of_its_own_and_is_seen_before_the_next_is_ma
         with block(Scripted(Response(200, steps=(*steps, Watched(lambda: made.append(list(seen))))))):
             got = await library.open(client)
             async for piece in library.pieces(got):
-                seen.append(piece)  # noqa: PERF401  # it is looked at meanwhile
+                seen.append(piece)  # it is looked at meanwhile
             await library.leave(got)
 
     assert seen == [b"a", b"bc", b"d" * 1000]
@@ -273,7 +273,7 @@ async def test_what_waits_can_be_cancelled(library: Library, answer: Any) -> Non
             assert (await library.send(client)).body == OK.body
 
 
-# --- bodies × clients × blocks ---------------------------------------------------------------------
+# --- bodies, clients and blocks ----------------------------------------------------------------------
 
 BODIES: dict[str, tuple[Response, bytes]] = {
     "whole": (OK, OK.body),
@@ -477,7 +477,7 @@ async def test_a_fault_in_the_middle_is_the_librarys_own_exception(library: Libr
             seen = []
             with pytest.raises(streamed) as caught:
                 async for piece in library.pieces(got):
-                    seen.append(piece)  # noqa: PERF401  # what came before it breaks counts
+                    seen.append(piece)  # what came before it breaks counts
             await library.leave(got)
             with pytest.raises(whole) as broken:
                 await library.send(client)
@@ -491,19 +491,18 @@ async def test_no_kind_of_fault_breaks_a_body_with_another_error_than_the_librar
     """Kinds that no real body can have are still some exception that code for real trouble catches."""
     every = {library.error(name) for name in {**library.before, **library.middle}.values()}
     async with opened(library) as client:
-        with block(Scripted(Response(200, steps=(b"a", Fault(kind))))):
-            with pytest.raises(tuple(every)):
-                await read(library, await library.open(client))
+        with block(Scripted(Response(200, steps=(b"a", Fault(kind))))), pytest.raises(tuple(every)):
+            await read(library, await library.open(client))
 
 
-class Own(Exception):
+class OwnError(Exception):
     pass
 
 
 @each()
 @pytest.mark.parametrize("name", ["LookupError", "OSError", "own"])
 async def test_a_scripted_exception_is_raised_as_it_is(library: Library, name: str) -> None:
-    error = {"LookupError": LookupError("mine"), "OSError": OSError("mine"), "own": Own("mine")}[name]
+    error = {"LookupError": LookupError("mine"), "OSError": OSError("mine"), "own": OwnError("mine")}[name]
     fault = Fault("raise", error=error)
     async with opened(library) as client:
         with block(Scripted(fault, Response(200, steps=(b"a", fault)))):
@@ -565,7 +564,7 @@ async def test_faults_are_what_the_library_raises_for_a_real_server(library: Lib
 
     async def fails(url: str, *, whole: bool) -> type[BaseException]:
         async with opened(library, connect=0.15, read=0.15) as client:
-            with pytest.raises(Exception) as caught:  # noqa: PT011  # which one is the question
+            with pytest.raises(Exception) as caught:  # which one is the question
                 if whole:
                     await library.send(client, url, body)
                 else:
