@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fake_llm import Error, _tables, intercept, pytest_plugin
 from fake_llm._dialect import Asked, Dialect, Exchange, Ids
-from fake_llm._endpoints import PROVIDERS, Provider
+from fake_llm._endpoints import ERRANDS, PROVIDERS, Errand, Provider
 from fake_llm._model import Headers, Request
 from fake_llm._options import BlockOptions, Options
 from fake_llm._render import render_error
@@ -61,6 +61,22 @@ def endpoints() -> Table:
         for row in _tables.rows()
     ]
     return ("provider", "path", "operation", "speaks", "streams as", "kept in"), rows
+
+
+def errands() -> Table:
+    """What SDKs and frameworks do on other hosts, and what becomes of it."""
+    rows = [
+        (errand.what, errand.who, _codes(errand.hosts), _becomes(errand), f"`{errand.off}`" if errand.off else "")
+        for errand in ERRANDS
+    ]
+    return ("errand", "who runs it", "where", "in a block", "turned off by"), rows
+
+
+def _becomes(errand: Errand) -> str:
+    if errand.lender is None:
+        return "passed on"
+    refused = errand.lender.name == "metadata"
+    return "refused at once" if refused else "answered with a dummy token"
 
 
 def _vocabularies(provider: Provider) -> list[str]:
@@ -201,6 +217,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "hosts": hosts,
     "refused": refused,
     "endpoints": endpoints,
+    "errands": errands,
     "turns": turns,
     "errors": errors,
     "options": options,

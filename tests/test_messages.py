@@ -694,6 +694,18 @@ def test_a_way_that_is_not_seen() -> None:
     )
 
 
+def test_an_errand_where_the_network_is_blocked() -> None:
+    error = failure([], lambda fake: socket.getaddrinfo("raw.githubusercontent.com", 443), block_network=True)
+
+    assert type(error) is UninterceptedCallError
+    assert str(error) == (
+        "raw.githubusercontent.com:443 was reached by a raw socket (socket.getaddrinfo) in thread MainThread.\n"
+        "It is called for prices of models (LiteLLM at its import, DSPy at first use), and block_network=True refuses all hosts that "
+        "aren't answered but local ones.\n"
+        "Set LITELLM_LOCAL_MODEL_COST_MAP=True in the environment, which turns it off, or leave block_network out."
+    )
+
+
 @needs("grpcio")
 def test_grpc() -> None:
     grpc = pytest.importorskip("grpc")

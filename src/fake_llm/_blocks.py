@@ -6,6 +6,7 @@ HTTP library only; a call to a host of that fake by any other one is refused.
 
 from __future__ import annotations
 
+import errno
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCal
 from fake_llm._explain import NO_CALL, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
 from fake_llm._place import here
+from fake_llm._routes import errand_at, is_metadata
 from fake_llm._stacks import STACKS
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ class Coverage:
     library: str
 
     def claims(self, method: str, url: str) -> bool:
-        """Whether its fake would answer, if only it saw the call."""
-        return self.fake.claims(method, url)
+        """Whether its fake would answer for a model, if only it saw the call."""
+        return self.fake.asked_for(method, url)
 
     def answer(self, request: Request) -> Response | Fault:
         """The refusal."""
@@ -95,7 +97,12 @@ def _fake(entry: Entry) -> FakeLLM:
 
 
 def _refuse(host: str, port: int | None, way: str) -> BaseException:
-    """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text."""
+    """What the socket guard raises: in place the failure itself, elsewhere an `OSError` of the same text.
+
+    That there is no metadata server is no failure: nobody is to wait for it.
+    """
+    if is_metadata(host):
+        return ConnectionRefusedError(errno.ECONNREFUSED, f"fake_llm: {host} is no metadata server here")
     entry = next(
         (entry for entry in reversed(_open) if _fake(entry)._refuses(host, port)), _open[-1] if _open else None
     )
@@ -106,7 +113,7 @@ def _refuse(host: str, port: int | None, way: str) -> BaseException:
     else:
         forbids = fake is not None and fake._forbids
         known = fake is None or fake._routes.known(host, port)
-        text = unintercepted(host, port, way, STACKS, known=known, forbids=forbids)
+        text = unintercepted(host, port, way, STACKS, known=known, forbids=forbids, errand=errand_at(host))
         failure = UnscriptedCallError(text) if forbids and known else UninterceptedCallError(text)
     if fake is None:
         return failure

@@ -39,10 +39,10 @@ from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, models, tokens, traces
+from fake_llm._services import embeddings, huggingface, identity, models, tokens, traces
 from fake_llm._services._base import Service
 
-__all__ = ["DIALECTS", "OPERATIONS", "PROVIDERS", "Endpoint", "Provider"]
+__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
 
 COMPACT: Final = Whole()
 
@@ -95,6 +95,7 @@ class Provider:
         endpoints: The rows.
         base_urls: Environment variables that name another base URL.
         credentials: SDK module, the environment variable it wants, a dummy, and other variables that do as well.
+        lends: It is asked for credentials, not for a model: answered where there are dummies (`env=True`).
     """
 
     name: str
@@ -104,6 +105,7 @@ class Provider:
     endpoints: tuple[Endpoint, ...] = ()
     base_urls: tuple[str, ...] = ()
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
+    lends: bool = False
 
     def __hash__(self) -> int:
         return hash(self.name)  # `_route` caches by it, and its rows hold dicts
@@ -319,11 +321,13 @@ def _generate_content(prefix: str | None = None) -> Endpoint:
     )
 
 
-def _look_up(path: str, service: Service, *, operation: str = "models", prefix: str | None = None) -> Endpoint:
+def _look_up(
+    path: str, service: Service, *, operation: str = "models", method: str = "GET", prefix: str | None = None
+) -> Endpoint:
     """What an SDK asks by itself, before or beside a call."""
     return Endpoint(
         operation=operation,
-        method="GET",
+        method=method,
         path=path,
         dialect=openai_chat.DIALECT,
         service=service,
@@ -601,7 +605,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=COMPACT_LINE,
         wire=BARE_SSE,
         embeds=True,
-        more=(*_responses(), *_messages()),
+        more=(
+            *_responses(),
+            *_messages(),
+            # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
+            _look_up("/api/show", models.ollama_show, method="POST", prefix=""),
+        ),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
@@ -630,13 +639,137 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
+    Provider(
+        name="vertex",
+        hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
+    ),
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
 )
+
+
+# --- housekeeping -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """What SDKs and frameworks do beside asking a model, on hosts that are no provider's of models.
+
+    Attributes:
+        what: The errand, for people.
+        who: Who runs it, for people.
+        hosts: Where.
+        lender: The provider that answers or refuses it; `None` where it is passed on.
+        off: How it is turned off, for people; empty where it can't be.
+    """
+
+    what: str
+    who: str
+    hosts: tuple[str, ...]
+    lender: Provider | None = None
+    off: str = ""
+
+
+def _lender(name: str, *rows: tuple[str, str, str, Service], operation: str = "token") -> Provider:
+    """Whom credentials are asked of: rows of hosts, methods, path and service."""
+    found = [(host, row) for row in rows for host in row[0].split()]
+    return Provider(
+        name=name,
+        hosts=(),
+        shared=tuple((host, path + "[?{query...}]") for host, (_, _, path, _) in found),
+        endpoints=tuple(
+            _look_up(path, service, operation=operation, method=method)
+            for _, methods, path, service in rows
+            for method in methods.split()
+        ),
+        lends=True,
+    )
+
+
+_MICROSOFT: Final = "login.microsoftonline.com login.microsoftonline.us login.partner.microsoftonline.cn"
+
+LENDERS: Final[tuple[Provider, ...]] = (
+    _lender(
+        "google",
+        ("oauth2.googleapis.com", "POST", "/token", identity.google),
+        ("sts.googleapis.com", "POST", "/v1/token", identity.google),
+        ("iamcredentials.googleapis.com", "POST", "/v1/{account...}:generateAccessToken", identity.google_impersonated),
+    ),
+    _lender(
+        "microsoft",
+        (_MICROSOFT, "POST", "/{tenant}/oauth2/v2.0/token", identity.microsoft),
+        (_MICROSOFT, "GET", "/{tenant}/v2.0/.well-known/openid-configuration", identity.microsoft_configuration),
+        (_MICROSOFT, "GET", "/common/discovery/instance", identity.microsoft_instance),
+    ),
+    _lender("ibm", ("iam.cloud.ibm.com iam.test.cloud.ibm.com", "POST", "/identity/token", identity.ibm)),
+    _lender(
+        "metadata",
+        (
+            "169.254.169.254 metadata.google.internal 169.254.170.2 [fd00:ec2::254]",
+            "GET PUT POST HEAD",
+            "[{path...}]",
+            identity.metadata,
+        ),
+        operation="metadata",
+    ),
+)
+"""Whom SDKs ask for credentials, by `call.provider`; never a model."""
+
+_GOOGLE, _AZURE, _IBM, _METADATA = LENDERS
+
+ERRANDS: Final = (
+    Errand(
+        what="exchange of tokens",
+        who="google-auth: Vertex AI",
+        hosts=("oauth2.googleapis.com", "sts.googleapis.com", "iamcredentials.googleapis.com"),
+        lender=_GOOGLE,
+    ),
+    Errand(what="exchange of tokens", who="azure-identity, msal", hosts=tuple(_MICROSOFT.split()), lender=_AZURE),
+    Errand(what="exchange of tokens", who="ibm-watsonx-ai", hosts=("iam.cloud.ibm.com",), lender=_IBM),
+    Errand(
+        what="metadata of the machine",
+        who="google-auth, botocore, azure-identity without credentials",
+        hosts=("169.254.169.254", "metadata.google.internal", "169.254.170.2", "[fd00:ec2::254]"),
+        lender=_METADATA,
+    ),
+    Errand(
+        what="prices of models",
+        who="LiteLLM at its import, DSPy at first use",
+        hosts=("raw.githubusercontent.com",),
+        off="LITELLM_LOCAL_MODEL_COST_MAP=True",
+    ),
+    Errand(
+        what="files of a tokenizer",
+        who="tiktoken, as in LangChain's get_num_tokens",
+        hosts=("openaipublic.blob.core.windows.net",),
+        off="TIKTOKEN_CACHE_DIR with the files in it",
+    ),
+    Errand(
+        what="files of models and tokenizers",
+        who="huggingface_hub, transformers, voyageai, langchain-mistralai",
+        hosts=("huggingface.co", "cdn-lfs.huggingface.co", "cas-bridge.xethub.hf.co"),
+        off="HF_HUB_OFFLINE=1",
+    ),
+    Errand(
+        what="telemetry",
+        who="CrewAI",
+        hosts=("telemetry.crewai.com",),
+        off="CREWAI_DISABLE_TELEMETRY=true",
+    ),
+    Errand(
+        what="telemetry",
+        who="Haystack and others by PostHog",
+        hosts=("eu.i.posthog.com", "us.i.posthog.com", "app.posthog.com"),
+        off="HAYSTACK_TELEMETRY_ENABLED=False",
+    ),
+    Errand(what="traces", who="LangSmith", hosts=("api.smith.langchain.com",), off="LANGSMITH_TRACING=false"),
+    Errand(what="traces", who="Langfuse", hosts=("cloud.langfuse.com",), off="LANGFUSE_TRACING_ENABLED=false"),
+)
+"""The policy (2026-11): what lends credentials is answered or refused here, all else is passed on as if no block were open."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
     endpoint.dialect.name: endpoint.dialect for provider in PROVIDERS for endpoint in provider.endpoints

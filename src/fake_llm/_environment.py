@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from fake_llm._endpoints import PROVIDERS
 
@@ -70,6 +71,7 @@ def _forget(dummies: set[str]) -> None:
             openai[name] = None
     if _settled and openai.get("api_type") == _settled.pop():
         openai["api_type"] = None
+    _forget_boto3(dummies)
     # who serves which model (huggingface_hub 2.4, 2026-11)
     looked_up = sys.modules.get("huggingface_hub.inference._providers._common")
     getattr(getattr(looked_up, "_fetch_inference_provider_mapping", None), "cache_clear", lambda: None)()
@@ -77,6 +79,22 @@ def _forget(dummies: set[str]) -> None:
         vars(sys.modules[_HUB]).update(_hub)
         _hub.clear()
 
+
+def _forget_boto3(dummies: set[str]) -> None:
+    """Drop the session behind `boto3.client` and the like; one that was there before asks again (boto3 1.44, 2026-11)."""
+    boto3 = vars(sys.modules["boto3"]) if "boto3" in sys.modules else {}
+    default = boto3.get("DEFAULT_SESSION")
+    session: Any = getattr(default, "_session", None)
+    if getattr(getattr(session, "_credentials", None), "access_key", None) not in dummies:
+        return
+    if default in _sessions:
+        session._credentials = None
+    else:
+        boto3["DEFAULT_SESSION"] = None
+
+
+_sessions: Final[WeakSet[Any]] = WeakSet()
+"""Sessions of boto3 that were there before dummies were."""
 
 _settled: Final[list[str]] = []
 """What `openai.api_type` was set to."""
@@ -128,14 +146,26 @@ def _add(module: str) -> None:
         hub = sys.modules.get(_HUB)
         if hub is None or Path(getattr(hub, "HF_TOKEN_PATH", "")).is_file():
             return  # its clients are made without a key; or somebody has logged in
+    if module == "google.auth" and _google_user().is_file():
+        return  # somebody has logged in
     if module == "openai" and module in sys.modules:
         _settle_openai()
+    if module == "botocore" and (session := getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)) is not None:
+        _sessions.add(session)
     for name, dummy, others in _WANTED[module]:
         if not any(os.environ.get(other) for other in (name, *others)):
             _added[name] = (dummy, os.environ.get(name))
             os.environ[name] = dummy
             if module == _HUB:
                 _keep_from_hub()
+
+
+def _google_user() -> Path:
+    """Where `gcloud auth application-default login` keeps what it got (google-auth 2.63, 2026-11)."""
+    folder = os.environ.get("CLOUDSDK_CONFIG")
+    if folder is None and os.name == "nt":
+        folder = os.path.join(os.environ.get("APPDATA", "C:\\"), "gcloud")  # noqa: PTH118
+    return Path(folder or Path.home() / ".config" / "gcloud") / "application_default_credentials.json"
 
 
 def declared_hosts() -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from fake_llm._call import Call, Calls
-from fake_llm._endpoints import PROVIDERS, Provider
+from fake_llm._endpoints import PROVIDERS, Errand, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
 from fake_llm._routes import Routes, likely, paths_of
@@ -159,13 +159,26 @@ def forbidden(request: Request, provider: Provider) -> str:
 
 
 def unintercepted(
-    host: str, port: int | None, way: str, intercepted: Iterable[str], *, known: bool, forbids: bool
+    host: str,
+    port: int | None,
+    way: str,
+    intercepted: Iterable[str],
+    *,
+    known: bool,
+    forbids: bool,
+    errand: Errand | None = None,
 ) -> str:
     """A host was reached by a way that isn't seen, or that isn't to be reached at all."""
     came = f"{host if port is None else f'{host}:{port}'} was reached by {way} in {_thread()}."
     if forbids and known:
         return sentence(
             came, "It is a known LLM host, and calls to those are forbidden here.", "Let the code do without."
+        )
+    if not known and errand is not None and errand.off:
+        return sentence(
+            came,
+            f"It is called for {errand.what} ({errand.who}), and block_network=True refuses all hosts that aren't answered but local ones.",
+            f"Set {errand.off} in the environment, which turns it off, or leave block_network out.",
         )
     if not known:
         return sentence(

@@ -47,7 +47,7 @@ from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
-from fake_llm._routes import Route, Routes
+from fake_llm._routes import Route, Routes, is_metadata
 from fake_llm._script import (
     PASSED_ON,
     Broken,
@@ -342,7 +342,11 @@ class FakeLLM:
 
     def _refuses(self, host: str, port: int | None) -> bool:
         """Whether a socket to this host, which isn't a local one, is refused."""
-        return self._options.block_network or self._routes.known(host, port)
+        return self._options.block_network or self._routes.known(host, port) or (self._lends() and is_metadata(host))
+
+    def _lends(self) -> bool:
+        """Whether what asks for credentials is answered here."""
+        return self._options.env and not self._forbids
 
     def _declare_environment(self) -> None:
         """Claim the hosts that the environment names, such as that of `OPENAI_BASE_URL`."""
@@ -351,8 +355,14 @@ class FakeLLM:
                 self._routes.declare(place, provider)
 
     def claims(self, method: str, url: str) -> bool:
-        """Whether a request is answered here: its host is a known LLM's, or declared."""
-        return self._routes.find(method, url) is not None
+        """Whether a request is answered here: its host is a known LLM's, or declared; or it asks for credentials."""
+        route = self._routes.find(method, url)
+        return route is not None and (not route.provider.lends or self._lends())
+
+    def asked_for(self, method: str, url: str) -> bool:
+        """Whether a request is for a model, or for what its provider has beside it."""
+        route = self._routes.find(method, url)
+        return route is not None and not route.provider.lends
 
     def answer(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client that blocks; async function turns run to their end on a loop of their own.

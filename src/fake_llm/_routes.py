@@ -13,15 +13,15 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
+from fake_llm._endpoints import ERRANDS, LENDERS, PROVIDERS, Endpoint, Errand, Provider
 from fake_llm._errors import ScriptError, sentence
 
-__all__ = ["Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
+__all__ = ["Route", "Routes", "answerable", "errand_at", "is_metadata", "known_provider", "likely", "paths_of"]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {
     host: provider
-    for provider in PROVIDERS
+    for provider in (*PROVIDERS, *LENDERS)
     for host in (*provider.hosts, *(host for host, _ in provider.shared))
     if "*" not in host
 }
@@ -98,6 +98,20 @@ def _anywhere(provider: Provider, method: str, path: str) -> Endpoint | None:
     path = re.sub("/{2,}", "/", path)
     bases = (path[:at] for at, sign in enumerate(path) if sign == "/")
     return next((found for base in bases if (found := provider.find(method, path, base)) is not None), None)
+
+
+_ERRANDS: Final = {host: errand for errand in ERRANDS for host in errand.hosts}
+
+
+def errand_at(host: str) -> Errand | None:
+    """What SDKs and frameworks do at a host that is no provider's of models."""
+    return _ERRANDS.get(f"[{host}]" if ":" in host else host)
+
+
+def is_metadata(host: str) -> bool:
+    """Whether a host is a metadata server, which a machine without credentials is asked in vain."""
+    errand = errand_at(host)
+    return errand is not None and errand.lender is not None and errand.lender.name == "metadata"
 
 
 def likely(method: str, path: str) -> str | None:
