@@ -32,6 +32,7 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "openai._base_client": ("time", "anyio"),
     "replicate.client": ("time", "asyncio"),
     "together._base_client": ("time", "anyio"),
+    "urllib3.util.retry": ("time",),  # of the adapters of requests
     "writerai._base_client": ("time", "anyio"),
     "zai.core._http_client": ("time",),
 }

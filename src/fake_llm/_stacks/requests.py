@@ -1,5 +1,8 @@
 """requests: answers at the session's choice of an adapter, so that custom adapters are covered and `responses` composes.
 
+An adapter that extends or holds the stock one, and sends in a way of its own, runs, and is answered beneath. The retries of a
+stock one (`max_retries`) follow here the rules of urllib3's own `Retry`, of answers and of faults.
+
 A whole answer is handed over ready. A streamed one goes through the real parser, so that `iter_content`,
 `iter_lines` and `raw` cut it as they cut a server's.
 """
@@ -8,16 +11,18 @@ from __future__ import annotations
 
 import http.client
 from time import sleep
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import requests
 import urllib3
-from requests.adapters import BaseAdapter
+from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.cookies import extract_cookies_to_jar
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Timeouts
+from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Response, Timeouts
 from fake_llm._stacks import Find, Patch
 from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
 
@@ -25,7 +30,7 @@ __all__ = ["adapter", "mounted", "patches"]
 
 
 def patches(module: Any, find: Find) -> list[Patch]:
-    """The session's choice of an adapter."""
+    """The session's choice of an adapter, and the way of the stock one to the network."""
 
     def choose(original: Any) -> Any:
         def get_adapter(session: Any, url: str) -> Any:
@@ -34,7 +39,33 @@ def patches(module: Any, find: Find) -> list[Patch]:
 
         return get_adapter
 
-    return [(module.Session, "get_adapter", choose)]
+    def handle(original: Any) -> Any:
+        def send(adapter: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+            handler = find(request.method, request.url)
+            if handler is None:
+                return original(adapter, request, *args, **kwargs)
+            return _answer(adapter, request, handler, adapter, *args, **kwargs)
+
+        _beneath.add(send)
+        return send
+
+    return [(module.Session, "get_adapter", choose), (module.adapters.HTTPAdapter, "send", handle)]
+
+
+_beneath: Final[WeakSet[Any]] = WeakSet()
+"""What stands for the stock adapter's `send`."""
+
+
+def _runs(adapter: Any) -> bool:
+    """Whether this adapter sends in a way of its own, with the stock one beneath it, and we beneath that.
+
+    Where somebody else has replaced the stock one's `send` after us, as `responses` does, it is answered above.
+    """
+    if HTTPAdapter.send not in _beneath:
+        return False
+    if isinstance(adapter, HTTPAdapter):
+        return type(adapter).send is not HTTPAdapter.send
+    return any(isinstance(value, HTTPAdapter) for value in getattr(adapter, "__dict__", {}).values())
 
 
 def adapter(handler: Handler) -> BaseAdapter:
@@ -57,9 +88,9 @@ class _Above(BaseAdapter):
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         handler = self._find(request.method, request.url)
-        if handler is None:
+        if handler is None or _runs(self._inner):
             return self._inner.send(request, *args, **kwargs)
-        return _answer(self, request, handler, *args, **kwargs)
+        return _answer(self, request, handler, self._inner, *args, **kwargs)
 
     def close(self) -> None:
         self._inner.close()
@@ -76,7 +107,7 @@ class _Mounted(BaseAdapter):
         self._handler = handler
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return _answer(self, request, self._handler, *args, **kwargs)
+        return _answer(self, request, self._handler, None, *args, **kwargs)
 
     def close(self) -> None:
         pass
@@ -86,14 +117,82 @@ def _answer(
     connection: BaseAdapter,
     prepared: Any,
     handler: Handler,
+    adapter: Any,
     stream: bool = False,
     timeout: Any = None,
     *_: Any,
     **__: Any,
 ) -> Any:
-    answer = handler.answer(_read(prepared, timeout))
+    """The answer, or what the retries of an adapter come to."""
+    request = _read(prepared, timeout)
+    retries = getattr(adapter, "max_retries", None)
+    if not isinstance(retries, urllib3.Retry) or retries.total is False or retries.total == 0:
+        return _response(connection, prepared, _asked(handler, request), stream=stream)
+    while True:
+        answer = _asked(handler, request)
+        if isinstance(answer, Fault):
+            retries = _after_fault(retries, answer, prepared)
+            retries.sleep()
+            continue
+        response = _response(connection, prepared, answer, stream=stream)
+        if not retries.is_retry(prepared.method, answer.status, "retry-after" in response.headers):
+            return response
+        try:
+            retries = retries.increment(prepared.method, prepared.path_url, response.raw, _pool=_pool(prepared))
+        except urllib3.exceptions.MaxRetryError as error:
+            if retries.raise_on_status:
+                raise requests.exceptions.RetryError(error, request=prepared) from error
+            return response
+        response.close()
+        retries.sleep(response.raw)
+
+
+def _after_fault(retries: urllib3.Retry, fault: Fault, prepared: Any) -> urllib3.Retry:
+    """What is left of retries after a fault; raises what the adapter does when nothing is."""
+    broken = _broken(fault, prepared)
+    if broken is None:
+        raise _error(fault, prepared)
+    try:
+        return retries.increment(prepared.method, prepared.path_url, error=broken, _pool=_pool(prepared))
+    except urllib3.exceptions.MaxRetryError as error:
+        timed_out = fault.kind == "connect_timeout"
+        kind = requests.exceptions.ConnectTimeout if timed_out else requests.exceptions.ConnectionError
+        raise kind(error, request=prepared) from error
+    except urllib3.exceptions.HTTPError:
+        raise _error(fault, prepared) from None
+
+
+def _broken(fault: Fault, prepared: Any) -> Exception | None:
+    """What urllib3 has of a fault; `None` for one that it doesn't retry."""
+    exceptions, said = urllib3.exceptions, fault.message
+    match fault.kind:
+        case "read_timeout" | "total_timeout":
+            return exceptions.ReadTimeoutError(_pool(prepared), prepared.path_url, said or "Read timed out.")
+        case "connect_timeout":
+            return exceptions.ConnectTimeoutError(said or "Connection timed out.")
+        case "connect":
+            return exceptions.NewConnectionError(_pool(prepared), said or "[Errno 111] Connection refused")
+        case "disconnect" | "write_timeout":
+            return exceptions.ProtocolError("Connection aborted.", said)
+        case _:
+            return None
+
+
+def _pool(prepared: Any) -> Any:
+    """The pool that urllib3 names in its messages; it opens nothing."""
+    parts = urlsplit(prepared.url)
+    kind, usual = (urllib3.HTTPConnectionPool, 80) if parts.scheme == "http" else (urllib3.HTTPSConnectionPool, 443)
+    return kind(parts.hostname or "", parts.port or usual)
+
+
+def _asked(handler: Handler, request: Request) -> Response | Fault:
+    answer = handler.answer(request)
     if answer.delay:
         sleep(answer.delay)
+    return answer
+
+
+def _response(connection: BaseAdapter, prepared: Any, answer: Response | Fault, *, stream: bool) -> Any:
     if isinstance(answer, Fault):
         raise _error(answer, prepared)
     response: Any = requests.Response()
