@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -109,6 +110,22 @@ def _gemini(text: str) -> str:
     return client.models.generate_content(model="gemini-3-pro", contents=text).text or ""
 
 
+def _bedrock(text: str) -> str:
+    answer = _asked_of_bedrock("converse", text)
+    return "".join(part.get("text", "") for part in answer["output"]["message"]["content"])
+
+
+def _bedrock_stream(text: str) -> str:
+    events = _asked_of_bedrock("converse_stream", text)["stream"]
+    return "".join(event.get("contentBlockDelta", {}).get("delta", {}).get("text", "") for event in events)
+
+
+def _asked_of_bedrock(method: str, text: str) -> Any:
+    client = importlib.import_module("boto3.session").Session().client("bedrock-runtime")
+    messages = [{"role": "user", "content": [{"text": text}]}]
+    return getattr(client, method)(modelId="amazon.nova-lite-v1:0", messages=messages)
+
+
 def _library(name: str) -> Callable[[str], str]:
     def through(text: str) -> str:
         return _text(importlib.import_module(name).post(OPENAI, json=body_of(text)))
@@ -166,6 +183,52 @@ async def _groq_async(text: str) -> str:
     return answer.choices[0].message.content or ""
 
 
+def _on_asyncio() -> None:
+    """Skip a test that runs on trio, which aiohttp doesn't know."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pytest.skip("needs a library that runs on trio")
+
+
+async def _openai_aiohttp(text: str) -> str:
+    _on_asyncio()
+    import openai
+
+    async with openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient()) as client:
+        answer = await client.chat.completions.create(model="gpt-5", messages=[{"role": "user", "content": text}])
+    return answer.choices[0].message.content or ""
+
+
+async def _gemini_async(text: str) -> str:
+    _on_asyncio()  # it prefers aiohttp
+    from google import genai
+
+    async with genai.Client().aio as client:
+        return (await client.models.generate_content(model="gemini-3-pro", contents=text)).text or ""
+
+
+async def _gemini_async_stream(text: str) -> str:
+    _on_asyncio()  # it prefers aiohttp
+    from google import genai
+
+    async with genai.Client().aio as client:
+        chunks = await client.models.generate_content_stream(model="gemini-3-pro", contents=text)
+        return "".join([chunk.text or "" async for chunk in chunks])
+
+
+async def _aiohttp(text: str) -> str:
+    _on_asyncio()
+    import aiohttp
+
+    async with aiohttp.ClientSession() as session, session.post(OPENAI, json=body_of(text)) as response:
+        document = await response.json()
+    if response.status >= 400:
+        raise RuntimeError(f"{response.status}: {document['error']['message']}")
+    content: str = document["choices"][0]["message"]["content"]
+    return content
+
+
 def _library_async(name: str) -> Callable[[str], Awaitable[str]]:
     async def through(text: str) -> str:
         async with importlib.import_module(name).AsyncClient() as client:
@@ -186,6 +249,8 @@ SYNC = [
     _way("anthropic-stream", _anthropic_stream, "anthropic"),
     _way("groq", _groq, "groq"),
     _way("gemini", _gemini, "google-genai"),
+    _way("bedrock", _bedrock, "boto3"),
+    _way("bedrock-stream", _bedrock_stream, "boto3"),
     _way("httpx", _library("httpx"), "httpx"),
     _way("httpx2", _library("httpx2"), "httpx2"),
     _way("requests", _library("requests"), "requests"),
@@ -198,6 +263,10 @@ ASYNC = [
     _way("anthropic", _anthropic_async, "anthropic"),
     _way("anthropic-stream", _anthropic_async_stream, "anthropic"),
     _way("groq", _groq_async, "groq"),
+    _way("openai-aiohttp", _openai_aiohttp, "openai", "aiohttp"),
+    _way("gemini", _gemini_async, "google-genai"),
+    _way("gemini-stream", _gemini_async_stream, "google-genai"),
+    _way("aiohttp", _aiohttp, "aiohttp"),
     _way("httpx", _library_async("httpx"), "httpx"),
     _way("httpx2", _library_async("httpx2"), "httpx2"),
 ]

@@ -131,6 +131,62 @@ def test_several_loops_one_after_the_other_and_in_threads(way: Callable[[str], A
     assert Counter(found) == Counter(TURNS[:6])
 
 
+@pytest.mark.parametrize("way", ASYNC)
+def test_gather_and_task_groups_take_each_turn_once(way: Callable[[str], Awaitable[str]]) -> None:
+    async def main() -> list[str]:
+        found = await asyncio.gather(*(way("Hi") for _ in range(8)))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_awaited(way, "Hi")) for _ in range(8)]
+        return [*found, *(task.result() for task in tasks)]
+
+    with fake_llm.intercept(TURNS[:16]) as fake:
+        found = asyncio.run(main())
+        assert fake.remaining == 0
+
+    assert Counter(found) == Counter(TURNS[:16])
+    assert [call.index for call in fake.calls] == list(range(16))
+
+
+async def _awaited(way: Callable[[str], Awaitable[str]], text: str) -> str:
+    return await way(text)
+
+
+CONVERSATIONS = [f"conversation {letter}" for letter in "abcdef"]
+
+
+def _scripted(fake: FakeLLM) -> None:
+    for name in CONVERSATIONS:
+        fake.when(input=name).reply(*(f"{name}: {turn}" for turn in range(3)))
+
+
+def _held(found: list[list[str]]) -> bool:
+    return found == [[f"{name}: {turn}" for turn in range(3)] for name in CONVERSATIONS]
+
+
+@pytest.mark.parametrize("way", SYNC)
+def test_rules_keep_conversations_in_threads_apart_and_in_order(way: Callable[[str], str]) -> None:
+    with fake_llm.intercept() as fake:
+        _scripted(fake)
+        found = together(6, lambda number: [way(CONVERSATIONS[number]) for _ in range(3)])
+
+    assert _held(found)
+
+
+@pytest.mark.parametrize("way", ASYNC)
+def test_rules_keep_conversations_in_tasks_apart_and_in_order(way: Callable[[str], Awaitable[str]]) -> None:
+    async def one(name: str) -> list[str]:
+        return [await way(name) for _ in range(3)]
+
+    async def main() -> list[list[str]]:
+        return await asyncio.gather(*map(one, CONVERSATIONS))
+
+    with fake_llm.intercept() as fake:
+        _scripted(fake)
+        found = asyncio.run(main())
+
+    assert _held(found)
+
+
 def test_a_client_that_serves_several_loops() -> None:
     client = httpx.AsyncClient()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fake_llm
-from _capability import load
+from _capability import load, needs
 from fake_llm import Error, Reply
 from fake_llm._framing import AwsEventStream
 from fake_llm._model import Event, Fault, Pause, Response, Timeouts
@@ -173,6 +173,7 @@ def test_a_look_up_of_credentials_goes_where_it_goes() -> None:
     assert {method for method, _ in fake.seen} == {"GET"}
 
 
+@needs("botocore>=1.39")
 def test_a_bearer_token_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-secret")
     with fake_llm.intercept(["Hello"]) as fake:
