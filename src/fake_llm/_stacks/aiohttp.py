@@ -349,7 +349,7 @@ def _error(fault: Fault, req: Any, disconnected: str = "") -> BaseException:
         return fault.error.with_traceback(None)
     match fault.kind:
         case "total_timeout":
-            return TimeoutError()
+            return TimeoutError(fault.message) if fault.message else TimeoutError()
         case "connect_timeout" | "pool_timeout":
             return aiohttp.ConnectionTimeoutError(fault.message or f"Connection timeout to host {req.url}")
         case "connect":
