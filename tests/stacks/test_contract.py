@@ -324,8 +324,10 @@ def blocks(how: str, fake: Scripted) -> Iterator[None]:
             enter(other)
             enter(fake)
             leave(other)
-            yield
-            leave(fake)
+            try:
+                yield
+            finally:
+                leave(fake)
         case _:
             with block(fake):
                 pass

@@ -264,6 +264,24 @@ def test_a_fault_in_the_middle_of_a_body(kind: Any, expected: type[Exception], t
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize("error", [ConnectionAbortedError("mine"), LookupError("mine"), requests.Timeout("mine")])
+@pytest.mark.parametrize("read", ["read", "read1", "stream", "read_chunked", "iter_lines"])
+def test_an_exception_is_raised_as_it_is_in_each_way_to_read(error: Exception, read: str):
+    with block(Scripted(Response(200, steps=(b"a", Fault("raise", error=error))))):
+        response = requests.post(URL, stream=True)
+        ways: dict[str, Any] = {
+            "read": response.raw.read,
+            "read1": lambda: [response.raw.read1(10), response.raw.read1(10)],
+            "stream": lambda: list(response.raw.stream()),
+            "read_chunked": lambda: list(response.raw.read_chunked()),
+            "iter_lines": lambda: list(response.iter_lines()),
+        }
+        with pytest.raises(type(error)) as caught:
+            ways[read]()
+
+    assert caught.value is error
+
+
 def test_a_fault_waits_its_delay():
     with block(Scripted(Fault("connect", delay=0.03))):
         started = time.perf_counter()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from time import sleep
 from typing import Any
@@ -144,6 +145,16 @@ class _Wire(io.RawIOBase):
         self._rest = part[size:]
         return size
 
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Let the scripted exception out, whatever became of it on the way."""
+        try:
+            yield
+        except Exception:
+            if self.raised is None:
+                raise
+            raise self.raised from None
+
     def _play(self, head: bytes, steps: Sequence[Step]) -> Iterator[bytes]:
         yield head
         for step in steps:
@@ -175,17 +186,17 @@ class _Raw(urllib3.HTTPResponse):
         super().__init__(**options)
 
     def stream(self, amt: int | None = 1 << 16, decode_content: bool | None = None) -> Any:
-        try:
+        with self._wire.raising():
             yield from super().stream(amt, decode_content)
-        except Exception:
-            if self._wire.raised is None:
-                raise
-            raise self._wire.raised from None
+
+    def read_chunked(self, amt: int | None = None, decode_content: bool | None = None) -> Any:
+        with self._wire.raising():
+            yield from super().read_chunked(amt, decode_content)
 
     def read(self, *args: Any, **kwargs: Any) -> bytes:
-        try:
+        with self._wire.raising():
             return super().read(*args, **kwargs)
-        except Exception:
-            if self._wire.raised is None:
-                raise
-            raise self._wire.raised from None
+
+    def read1(self, *args: Any, **kwargs: Any) -> bytes:
+        with self._wire.raising():
+            return super().read1(*args, **kwargs)

@@ -91,7 +91,7 @@ class _Peer(ResponseHandler):
         self._next: asyncio.Handle | None = None
         self._held = False
         self._gone = False
-        self.force_close()  # never into the pool, where somebody else would find it
+        self._should_close = True  # never into the pool, where somebody else would find it
 
     # --- what the client does ---
 
@@ -104,6 +104,10 @@ class _Peer(ResponseHandler):
 
     async def read(self) -> Any:
         """The head of the answer, and of a provisional one before it."""
+        if self._sent.complete:
+            await asyncio.sleep(
+                0
+            )  # aiohttp 3.10 has a task that writes, even nothing, and is to run before the answer is there
         while self._handler is not None and not self._buffer and self._exception is None and not self._gone:
             if not self._sent.complete:
                 self._news.clear()
