@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from fake_llm import _backoff, _environment, _install, _witness
+from fake_llm import _backoff, _coexist, _environment, _install, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, UnscriptedCallError, sentence
 from fake_llm._explain import NO_CALL, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
@@ -212,4 +212,4 @@ def _skip(seconds: float) -> bool:
     return False
 
 
-_PLACES: Final = _backoff.places(_skip)
+_PLACES: Final = {**_backoff.places(_skip), **_coexist.places(_find)}

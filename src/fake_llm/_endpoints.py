@@ -337,7 +337,10 @@ def _look_up(
 
 
 def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it."""
+    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+
+    What does as well for the SDK counts here too, so that its clients aren't given two credentials.
+    """
     return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
 
 
@@ -355,7 +358,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm"),
+            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY),
@@ -374,7 +377,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm"),
+            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
         endpoints=(
             *_messages(),

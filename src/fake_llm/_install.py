@@ -65,19 +65,24 @@ def uninstall() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """One attribute that was replaced; `own` unless the owner had only inherited it."""
+    """One attribute that was replaced.
+
+    Attributes:
+        original: As it is reached from the owner.
+        kept: As it stands in the owner: a descriptor there may be reached as another object. `None` where it is only inherited.
+    """
 
     owner: Any
     attribute: str
     original: Any
+    kept: Any
     replacement: Any
-    own: bool
 
     def restore(self) -> None:
         if vars(self.owner).get(self.attribute) is not self.replacement:
             return
-        if self.own:
-            setattr(self.owner, self.attribute, self.original)
+        if self.kept is not None:
+            setattr(self.owner, self.attribute, self.kept)
         else:
             delattr(self.owner, self.attribute)
 
@@ -168,17 +173,19 @@ class _Installed:
 
     def _replace(self, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, attribute)
-        if original in self._sets:
+        wrapped = hasattr(type(original), "__wrapped__")  # wrapt's wrappers equal what they wrap, and aren't ours
+        if not wrapped and original in self._sets:
             return
-        while original in self._ours:  # left over by somebody who put it back after the last block
-            original = self._ours[original]
+        kept = vars(owner).get(attribute)
+        while not wrapped and original in self._ours:  # left over by somebody who put it back after the last block
+            original = kept = self._ours[original]
         entry = self._made.get((owner, attribute))
-        if entry is None or entry.original is not original:
+        if entry is None or (entry.original is not original and entry.kept is not kept):
             replacement = make(original)
             if not isinstance(original, ModuleType):
                 update_wrapper(replacement, original)
             self._ours[replacement] = original
-            entry = _Set(owner, attribute, original, replacement, attribute in vars(owner))
+            entry = _Set(owner, attribute, original, kept, replacement)
             self._made[owner, attribute] = entry
         setattr(owner, attribute, entry.replacement)
         self._sets[entry.replacement] = entry

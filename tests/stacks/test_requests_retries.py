@@ -46,7 +46,7 @@ def served(script: list[Status]) -> Iterator[tuple[str, list[bytes]]]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        do_GET = do_PUT = do_POST
+        do_PUT = do_POST  # noqa: N815  # the name is the method
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -128,9 +128,9 @@ def test_it_comes_to_the_same_as_with_a_server(options: dict[str, Any], script: 
 )
 def test_what_is_raised_when_the_retries_are_spent_says_why(kind: Any, error: str, reason: str) -> None:
     adapter = HTTPAdapter(max_retries=urllib3.Retry(total=2, allowed_methods=None))
-    with block(Scripted(Fault(kind))) as fake, pytest.raises(requests.RequestException) as caught:
-        with requests.Session() as session:
-            session.mount("https://", adapter)
+    with block(Scripted(Fault(kind))) as fake, requests.Session() as session:
+        session.mount("https://", adapter)
+        with pytest.raises(requests.RequestException) as caught:
             session.post(URL)
 
     assert type(caught.value) is getattr(requests.exceptions, error)

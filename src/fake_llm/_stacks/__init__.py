@@ -16,12 +16,12 @@ A new library is one file here and one name in `STACKS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from fake_llm._model import Handler
 
-__all__ = ["STACKS", "Find", "Patch"]
+__all__ = ["STACKS", "Find", "Patch", "leads_to"]
 
 Find: TypeAlias = Callable[[str, str], Handler | None]
 """The innermost active handler that claims this method and URL."""
@@ -39,3 +39,16 @@ STACKS: Mapping[str, str] = {
     "requests": "requests",
 }
 """The module here that serves each library, by the library's import name."""
+
+
+def leads_to(function: Any, ours: Collection[Any]) -> bool:
+    """Whether a function is one of these, or one that somebody has wrapped around it since; a mock's own isn't."""
+    while function is not None:
+        if function in ours:
+            return True
+        function = getattr(function, "__wrapped__", None) if not _is_mock(function) else None
+    return False
+
+
+def _is_mock(function: Any) -> bool:
+    return hasattr(function, "mock") or hasattr(function, "return_value")

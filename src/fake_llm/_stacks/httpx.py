@@ -3,7 +3,8 @@
 Two layers are replaced. The client's choice of a transport answers above whatever else patches transports;
 the stock transports answer beneath transports that wrap or extend them (retries live there). Transports
 that a test made itself (`MockTransport`, `ASGITransport`, `WSGITransport` and their kind) are left alone.
-A wrapper that keeps its inner transport in a slot, a list or a closure isn't recognised and is answered above.
+A wrapper that keeps its inner transport in a slot, a list or a closure isn't recognised and is answered above, as is
+every one while a mock stands in place of the stock transports that came after us.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from time import sleep
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
+from weakref import WeakSet
 
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
-from fake_llm._stacks import Find, Patch
+from fake_llm._stacks import Find, Patch, leads_to
 
 __all__ = ["mounted", "patches", "transport"]
 
@@ -31,33 +34,55 @@ def patches(module: Any, find: Find) -> list[Patch]:
     def choose(original: Any) -> Any:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
-            return transport if library.left_alone(transport) else library.above(transport, library, find)
+            beneath = module.HTTPTransport.handle_request
+            return transport if library.left_alone(transport, beneath) else library.above(transport, library, find)
 
         return _transport_for_url
 
     def choose_async(original: Any) -> Any:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
-            return transport if library.left_alone(transport) else library.above_async(transport, library, find)
+            beneath = module.AsyncHTTPTransport.handle_async_request
+            return (
+                transport if library.left_alone(transport, beneath) else library.above_async(transport, library, find)
+            )
 
         return _transport_for_url
 
     def handle(original: Any) -> Any:
+        instrument = _instrument(original)
+
         def handle_request(transport: Any, request: Any) -> Any:
             url = str(request.url)
             handler = find(request.method, url)
-            return original(transport, request) if handler is None else library.answer(request, handler, url)
+            if handler is None:
+                return original(transport, request)
+            if instrument is None:
+                return library.answer(request, handler, url)
+            return instrument(lambda request: library.answer(request, handler, url), transport, (request,), {})
 
+        _beneath.add(handle_request)
+        if instrument is not None:
+            _instrumented.add(handle_request)
         return handle_request
 
     def handle_async(original: Any) -> Any:
+        instrument = _instrument(original)
+
         async def handle_async_request(transport: Any, request: Any) -> Any:
             url = str(request.url)
             handler = find(request.method, url)
             if handler is None:
                 return await original(transport, request)
-            return await library.answer_async(request, handler, url)
+            if instrument is None:
+                return await library.answer_async(request, handler, url)
+            return await instrument(
+                lambda request: library.answer_async(request, handler, url), transport, (request,), {}
+            )
 
+        _beneath.add(handle_async_request)
+        if instrument is not None:
+            _instrumented.add(handle_async_request)
         return handle_async_request
 
     return [
@@ -66,6 +91,18 @@ def patches(module: Any, find: Find) -> list[Patch]:
         (module.HTTPTransport, "handle_request", handle),
         (module.AsyncHTTPTransport, "handle_async_request", handle_async),
     ]
+
+
+_beneath: Final[WeakSet[Any]] = WeakSet()
+"""What stands in place of how the stock transports send."""
+
+_instrumented: Final[WeakSet[Any]] = WeakSet()
+"""Those of them that somebody measures."""
+
+
+def _instrument(original: Any) -> Any:
+    """What measures calls of the stock transports, of a wrapper of wrapt's (2.5) such as OpenTelemetry's; `None` without one."""
+    return getattr(original, "_self_wrapper", None)
 
 
 def transport(module: Any, handler: Handler) -> Any:
@@ -190,7 +227,7 @@ class _Library:
 
     Attributes:
         faults: The exception and its usual message, by the kind of a fault.
-        own: The transports a test makes for itself, and those that extend the stock ones.
+        own: The transports a test makes for itself.
         stock: The library's own transports for the network.
         any_transport: The base classes of all transports.
     """
@@ -206,12 +243,16 @@ class _Library:
     stock: tuple[Any, ...]
     any_transport: tuple[Any, ...]
 
-    def left_alone(self, transport: Any) -> bool:
-        """Whether this transport runs: it is a test's own, or one that has the stock one beneath it."""
-        if type(transport) in self.stock:
-            return False
+    def left_alone(self, transport: Any, beneath: Any) -> bool:
+        """Whether this transport runs: it is a test's own, or one that has the stock one beneath it, which sends by `beneath`."""
+        if type(transport) in self.stock:  # where it is measured, it runs
+            measured = type(beneath) is not FunctionType or beneath in _instrumented
+            return measured and leads_to(beneath, _beneath)
+        if isinstance(transport, self.own):
+            return True
         kept: Mapping[str, Any] = getattr(transport, "__dict__", {})
-        return isinstance(transport, self.own) or any(isinstance(value, self.any_transport) for value in kept.values())
+        wraps = isinstance(transport, self.stock) or any(isinstance(one, self.any_transport) for one in kept.values())
+        return wraps and leads_to(beneath, _beneath)
 
     def answer(self, request: Any, handler: Handler, url: str) -> Any:
         """The handler's answer for a client that blocks."""
@@ -280,14 +321,7 @@ def _library(module: Any) -> _Library:
             "disconnect": (module.RemoteProtocolError, "Server disconnected without sending a response."),
             "raise": (module.RequestError, "the request failed"),
         },
-        own=(
-            mock,
-            _Mounted,
-            module.ASGITransport,
-            module.WSGITransport,
-            module.HTTPTransport,
-            module.AsyncHTTPTransport,
-        ),
+        own=(mock, _Mounted, module.ASGITransport, module.WSGITransport),
         stock=(module.HTTPTransport, module.AsyncHTTPTransport),
         any_transport=(sync, asynchronous),
     )

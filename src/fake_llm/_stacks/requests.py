@@ -23,7 +23,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Response, Timeouts
-from fake_llm._stacks import Find, Patch
+from fake_llm._stacks import Find, Patch, leads_to
 from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
 
 __all__ = ["adapter", "mounted", "patches"]
@@ -61,7 +61,7 @@ def _runs(adapter: Any) -> bool:
 
     Where somebody else has replaced the stock one's `send` after us, as `responses` does, it is answered above.
     """
-    if HTTPAdapter.send not in _beneath:
+    if type(adapter) is HTTPAdapter or not leads_to(HTTPAdapter.send, _beneath):
         return False
     if isinstance(adapter, HTTPAdapter):
         return type(adapter).send is not HTTPAdapter.send
