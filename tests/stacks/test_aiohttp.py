@@ -175,6 +175,17 @@ async def test_each_way_to_read_a_stream(session: Any) -> None:
 
 
 @on_loop
+async def test_what_was_sent_before_a_break_can_be_read_bit_by_bit(session: Any) -> None:
+    with block(Scripted(Response(200, steps=(b"abc", Fault("read_timeout"))))):
+        async with session.post(URL) as response:
+            for letter in (b"a", b"b", b"c"):
+                assert await response.content.read(1) == letter
+                await asyncio.sleep(0.01)
+            with pytest.raises(aiohttp.SocketTimeoutError):
+                await response.content.read(1)
+
+
+@on_loop
 async def test_compressed_answers_are_the_librarys_to_decode(session: Any) -> None:
     headers = (("content-encoding", "gzip"),)
     packed = gzip.compress(b"unpacked" * 10_000)
@@ -460,20 +471,19 @@ async def test_a_closed_session_stays_closed(session: Any) -> None:
 
 
 def test_a_response_that_outlives_its_loop_is_let_go() -> None:
-    async def main() -> Any:
+    async def main() -> list[Any]:
         session = aiohttp.ClientSession()
         response = await session.post(URL)
         await response.content.readany()
-        await session.close()
-        return response
+        return [response, session]
 
     with block(Scripted(Response(200, steps=(b"a", Pause(30), b"b")))):
         left = asyncio.run(main())
         with warnings.catch_warnings(
             action="ignore", category=ResourceWarning
         ):  # aiohttp warns of it, as of a real one
-            left.close()
-            del left
+            left[0].release()
+            left.clear()
             gc.collect()
 
 

@@ -129,8 +129,8 @@ class _Peer(ResponseHandler):
         finally:
             self._asking = None
 
-    def set_exception(self, exc: Any, *cause: Any) -> None:
-        super().set_exception(exc, *cause)
+    def set_exception(self, exc: Any, *cause: Any, **options: Any) -> None:
+        super().set_exception(exc, *cause, **options)
         self._news.set()
         if self._asking is not None:
             self._asking.reschedule(self._loop.time())
