@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import re
+import runpy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -195,6 +196,19 @@ def ini() -> Table:
     return ("option", "kind", "what it says", "for example"), rows
 
 
+# --- coexistence --------------------------------------------------------------------------------
+
+OUTCOMES = Path(__file__).resolve().parents[1] / "tests" / "coexistence" / "_outcomes.py"
+
+
+def coexistence() -> Table:
+    """Other libraries in a call's way: the rows that the tests judge."""
+    rows = runpy.run_path(str(OUTCOMES))["ROWS"]
+    return ("beside", "on", "theirs entered first", "the block entered first", "how"), [
+        (row.name, _codes(row.clients), row.theirs_first, row.ours_first, row.how) for row in rows
+    ]
+
+
 # --- examples -----------------------------------------------------------------------------------
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -222,5 +236,6 @@ TABLES: dict[str, Callable[[], Table]] = {
     "errors": errors,
     "options": options,
     "ini": ini,
+    "coexistence": coexistence,
     "examples": examples,
 }

@@ -8,6 +8,7 @@ requests-mock 1.12, aioresponses 0.7 and aioresponses-ng 0.8, vcrpy 9.4 and moto
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -47,7 +48,7 @@ def _requests_mock(find: FindBy, module: Any) -> list[Patch]:
 
         return send
 
-    return [(module.Adapter, "send", replace)]
+    return _there("requests-mock", module, ("Adapter", "send", replace))
 
 
 def _aioresponses(find: FindBy, module: Any) -> list[Patch]:
@@ -63,7 +64,7 @@ def _aioresponses(find: FindBy, module: Any) -> list[Patch]:
 
         return match
 
-    return [(module.aioresponses, "match", replace)]
+    return _there("aioresponses", module, ("aioresponses", "match", replace))
 
 
 class _Once:
@@ -88,7 +89,7 @@ def _moto(find: FindBy, module: Any) -> list[Patch]:
 
         return process_request
 
-    return [(module.BotocoreStubber, "process_request", replace)]
+    return _there("moto", module, ("BotocoreStubber", "process_request", replace))
 
 
 def _vcr(find: FindBy, module: Any) -> list[Patch]:
@@ -109,7 +110,23 @@ def _vcr(find: FindBy, module: Any) -> list[Patch]:
 
         return filter_request
 
-    return [
-        (module.Cassette, "can_play_response_for", without),
-        (module.Cassette, "filter_request", unrecorded),
-    ]
+    return _there(
+        "vcrpy", module, ("Cassette", "can_play_response_for", without), ("Cassette", "filter_request", unrecorded)
+    )
+
+
+def _there(what: str, module: Any, *places: tuple[str, str, Callable[[Any], Any]]) -> list[Patch]:
+    """The places in a module that are where they were; what has moved is said, since its library then answers or refuses by itself."""
+    found = []
+    for kind, name, replace in places:
+        owner = getattr(module, kind, None)
+        if hasattr(owner, name):
+            found.append((owner, name, replace))
+            continue
+        warnings.warn(
+            f"fake_llm: {what} has no {kind}.{name} any more, so while both are active {what} may keep a call to a model to itself. "
+            f"Leave {what} out of that test, or use a version of fake_llm that knows this version of it.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return found
