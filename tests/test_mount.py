@@ -1103,8 +1103,8 @@ def test_no_credentials_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what can't be mounted on -------------------------------------------------------------------
 
 THERE = (
-    "A fake can be mounted on httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
-    "a respx.Router, a responses.RequestsMock, and the clients of openai, anthropic, groq, mistralai, google.genai."
+    "A fake can be mounted on aiohttp.ClientSession, botocore.client.BaseClient, httpx.Client, httpx.AsyncClient, "
+    "httpx2.Client, httpx2.AsyncClient, requests.Session, a respx.Router, a responses.RequestsMock, and the clients of openai, anthropic, groq, mistralai, google.genai."
 )
 ONE = "Write one of these, or fake_llm.intercept([…]), which needs no client."
 

@@ -403,6 +403,7 @@ def each(*can: str, modes: str = "sync asyncio uvloop trio") -> Callable[..., An
         del test.__wrapped__
         test.__signature__ = inspect.signature(case)
         fitting = [each for each in LIBRARIES if each.can >= set(can) and each.mode in modes.split()]
-        return pytest.mark.parametrize("library", fitting, ids=shown)(test)
+        without = pytest.param(None, marks=pytest.mark.skip(f"needs a library that can {' and '.join(can)}"))
+        return pytest.mark.parametrize("library", fitting or [without], ids=shown)(test)
 
     return decorate
