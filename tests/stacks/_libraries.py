@@ -19,6 +19,7 @@ import pytest
 
 from _capability import has
 from _ids import shown
+from fake_llm._model import Headers
 from stacks._support import URL
 
 __all__ = ["LIBRARIES", "Got", "Library", "each", "run"]
@@ -38,14 +39,14 @@ class Library:
     """One library in one mode.
 
     Attributes:
-        can: `redirects`, `hooks`, `multipart`, `total` (it has a time-out of the whole exchange).
+        can: `redirects`, `hooks`, `multipart`, `no timeouts`, `total` (it has a time-out of the whole exchange).
         before: The class of a fault before the answer, by its kind.
         middle: The class in the middle of a body that is streamed, `whole` in one that is read at once, if that is another.
         keeps: The scripted exceptions that come out as they are.
     """
 
     name: str
-    can: frozenset[str] = frozenset({"redirects", "hooks", "multipart"})
+    can: frozenset[str] = frozenset({"redirects", "hooks", "multipart", "no timeouts"})
     before: Mapping[str, str]
     middle: Mapping[str, str]
     whole: Mapping[str, str] = {}
@@ -296,7 +297,7 @@ class Aiohttp(Library):
 
 class Botocore(Library):
     name = "botocore"
-    can = frozenset()
+    can = frozenset({"no timeouts"})
     before: Mapping[str, str] = {
         "read_timeout": "botocore.exceptions.ReadTimeoutError",
         "total_timeout": "botocore.exceptions.ReadTimeoutError",
@@ -352,12 +353,78 @@ class Botocore(Library):
         got.response.raw.close()
 
 
+class Lm15(Library):
+    name = "lm15"
+    can: frozenset[str] = frozenset()
+    before: Mapping[str, str] = {
+        "read_timeout": "ReadTimeout",
+        "total_timeout": "ReadTimeout",
+        "connect_timeout": "ConnectTimeout",
+        "write_timeout": "WriteTimeout",
+        "pool_timeout": "TransportError",
+        "connect": "ConnectError",
+        "disconnect": "ReadError",
+    }
+    middle: Mapping[str, str] = {
+        "read_timeout": "ReadTimeout",
+        "total_timeout": "ReadTimeout",
+        "disconnect": "ProtocolError",
+    }
+
+    @property
+    def module(self) -> Any:
+        return importlib.import_module("lm15.transports")
+
+    async def made(
+        self, *, connect=None, read=None, total=None, follow=False, seen=None, trust=False, **options: Any
+    ) -> Any:
+        kind = self.module.StdlibAsyncTransport if self.is_async else self.module.StdlibTransport
+        given = {"connect_timeout": connect, "read_timeout": read, "write_timeout": read}
+        return kind(trust_env=trust, **{name: value for name, value in given.items() if value}, **options)
+
+    async def close(self, client: Any) -> None:
+        if self.is_async:
+            await client.aclose()
+            await asyncio.sleep(0)  # it doesn't wait until its sockets are closed
+        else:
+            client.close()
+
+    async def send(self, client, url=URL, body: Any = b"{}", *, method="POST", upload=None) -> Got:
+        got = await self.open(client, url, body, method=method)
+        got.body = b"".join([piece async for piece in self.pieces(got)])
+        await self.leave(got)
+        return got
+
+    async def open(self, client, url=URL, body: Any = b"{}", *, method="POST") -> Got:
+        request = self.module.TransportRequest(method, url, [], body or b"")
+        response = await client.stream(request) if self.is_async else client.stream(request)
+        return Got(response.status, Headers(response.headers), response)
+
+    async def pieces(self, got: Got) -> AsyncIterator[bytes]:
+        if self.is_async:
+            async for piece in got.response:
+                yield piece
+        else:
+            for piece in got.response:
+                yield piece
+
+    async def again(self, got: Got) -> bytes:
+        return got.body
+
+    async def leave(self, got: Got) -> None:
+        if self.is_async:
+            await got.response.aclose()
+        else:
+            got.response.close()
+
+
 _MODES: Mapping[type[Library], tuple[str, ...]] = {
     Httpx: ("sync", "asyncio", "trio"),
     Httpx2: ("sync", "asyncio", "trio"),
     Requests: ("sync",),
     Aiohttp: ("asyncio", *(["uvloop"] if has("uvloop") else [])),
     Botocore: ("sync",),
+    Lm15: ("sync", "asyncio"),
 }
 
 LIBRARIES = [kind(mode) for kind, modes in _MODES.items() if has(kind.name) for mode in modes]

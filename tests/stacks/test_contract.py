@@ -126,7 +126,7 @@ async def test_a_request_arrives_as_it_was_sent(library: Library) -> None:
     assert request.headers.get("content-length", "3") == "3"
 
 
-@each()
+@each("no timeouts")
 async def test_a_client_without_timeouts_has_none(library: Library) -> None:
     async with opened(library) as client:
         with block(Scripted(OK)) as fake:
