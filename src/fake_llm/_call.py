@@ -291,6 +291,33 @@ class Calls(Sequence[Call]):
         """The calls that asked for generation."""
         return self.filter(operation="chat")
 
+    def grouped(self) -> tuple[Calls, ...]:
+        """The calls by what the code asked: one group for a call of an SDK, with the attempts that its retries made.
+
+        >>> from fake_llm import Error, intercept
+        >>> import httpx
+        >>> with intercept([Error(429), "ok"]) as fake:
+        ...     for retry in ("0", "1"):
+        ...         answer = httpx.post(
+        ...             "https://api.openai.com/v1/responses",
+        ...             json={"model": "gpt-5", "input": "Hi"},
+        ...             headers={"x-stainless-retry-count": retry},
+        ...         )
+        >>> [[call.attempt for call in attempts] for attempts in fake.calls.grouped()]
+        [[1, 2]]
+        """
+        groups: list[list[Call]] = []
+        waiting: dict[tuple[str, bytes, int], list[list[Call]]] = {}
+        for call in self._items:
+            before = waiting.get((call._request.url, call.raw, call.attempt - 1))
+            if before:
+                group = before.pop(0)
+            else:
+                groups.append(group := [])
+            group.append(call)
+            waiting.setdefault((call._request.url, call.raw, call.attempt), []).append(group)
+        return tuple(map(Calls, groups))
+
     def clear(self) -> None:
         """Forget the calls; the script goes on where it is."""
         self._items.clear()
