@@ -562,7 +562,8 @@ def test_what_has_moved_in_another_library_is_said(name: str, place: str, monkey
     with pytest.warns(RuntimeWarning) as told, fake_llm.intercept():
         pass
 
-    assert [str(warning.message) for warning in told] == [
+    [warning] = told
+    assert str(warning.message) == (
         f"fake_llm: {what} has no {kind}.{attribute} any more, so while both are active {what} may keep a call to a model to itself. "
         f"Leave {what} out of that test, or use a version of fake_llm that knows this version of it."
-    ]
+    )
