@@ -150,7 +150,9 @@ def test_an_owner_that_cant_be_patched_is_an_error_too(monkeypatch: pytest.Monke
 
 
 def test_every_stack_has_its_module():
-    for module in STACKS.values():
+    for name, module in STACKS.items():
+        if importlib.util.find_spec(name.partition(".")[0]) is None:
+            continue  # a stack imports its library
         assert callable(importlib.import_module(f"fake_llm._stacks.{module}").patches)
 
 
