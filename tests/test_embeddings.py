@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import base64
 import contextlib
@@ -286,6 +287,16 @@ def test_a_pinned_vector_is_for_every_input(ask: Ask, size: int) -> None:
         assert ask(TEXTS) == [[0.5, -0.25, 1.0]] * 3
         assert ask("a") == [[0.5, -0.25, 1.0]]
     assert fake.calls[0].reply == Reply(Embedding([0.5, -0.25, 1]))
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 0.5), array.array("f", [1, 0.5]), range(1, 3)], ids=["tuple", "array", "range"]
+)
+def test_any_sequence_of_numbers_is_a_vector(numbers: Any) -> None:
+    pinned = Embedding(numbers)
+    assert pinned == Embedding(list(numbers))
+    assert hash(pinned) == hash(Embedding(list(numbers)))
+    assert pinned.vector == tuple(map(float, numbers))
 
 
 @batches
@@ -664,8 +675,9 @@ def test_a_whole_retrieval() -> None:
     with fake_llm.intercept() as fake:
         fake.when(input="Do you ship").reply("Yes, in three to seven days.")
         found = DOCUMENTS[search("Do you ship to Canada?", ask(DOCUMENTS), ask)]
-        prompt = [{"role": "user", "content": f"{found}\n\nDo you ship to Canada?"}]
-        answer: Any = client.chat.completions.create(model="gpt-5", messages=prompt)  # type: ignore[call-overload]
+        answer = client.chat.completions.create(
+            model="gpt-5", messages=[{"role": "user", "content": f"{found}\n\nDo you ship to Canada?"}]
+        )
     assert answer.choices[0].message.content == "Yes, in three to seven days."
     assert "We ship to Canada" in fake.calls.chat[0].last_user_text
     assert [call.operation for call in fake.calls] == ["embeddings", "embeddings", "chat"]
