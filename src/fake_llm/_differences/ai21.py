@@ -63,6 +63,7 @@ AI21: Final[Difference] = chat(
     message_keys="role content reasoning_content tool_calls",
     id=_id,
     tool_id=_tool_id,
+    call_keys="id function type",
     blank="null",
     whole_calls=True,
     usage=_usage,

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange
 from fake_llm._differences import Difference
+from fake_llm._differences.absent import absent
 from fake_llm._differences.azure import AZURE_CHAT
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.chat import chat
@@ -24,9 +25,45 @@ from fake_llm._differences.xai import XAI
 from fake_llm._differences.zai import ZAI
 from fake_llm._model import HeaderItems
 
-__all__ = ["routed"]
+__all__ = ["asked_model", "routed"]
 
 _PLAIN: Final = chat()
+
+
+def _unnamed(exchange: Exchange) -> str:
+    return ""
+
+
+def _metrics(exchange: Exchange) -> dict[str, Any]:
+    return {"sla_metrics": {"ttft_ms": 274, "ts_us": exchange.created * 1_000_000}} if exchange.stream else {}
+
+
+def _alone(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in delta.items() if name != "content" or value or "role" not in delta}
+
+
+_NOVITA: Final = chat(  # recorded 2026-08
+    chunk_keys="id object created model choices system_fingerprint usage sla_metrics",
+    choice=absent("logprobs"),
+    id=lambda ids: ids.hex(32),
+    fingerprint=_unnamed,
+    more=_metrics,
+    uncounted=True,
+    delta=_alone,
+)
+
+
+def _called(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_calls": [], **message}
+
+
+_HYPERBOLIC: Final = chat(  # recorded 2025-08
+    keys="id object created model choices usage",
+    chunk_keys="id object created model choices usage",
+    choice_keys="index message delta finish_reason logprobs",
+    id=lambda ids: "chatcmpl-" + ids.alnum(22),
+    message=_called,
+)
 
 _BY_NAME: Final[Mapping[str, Difference]] = {
     "azure-openai": AZURE_CHAT,
@@ -37,6 +74,8 @@ _BY_NAME: Final[Mapping[str, Difference]] = {
     "google-ai-studio": GEMINI,
     "grok": XAI,
     "groq": GROQ,
+    "hyperbolic": _HYPERBOLIC,
+    "novita": _NOVITA,
     "nvidia": NVIDIA,
     "openrouter": OPENROUTER,
     "perplexity-ai": PERPLEXITY,
@@ -45,6 +84,12 @@ _BY_NAME: Final[Mapping[str, Difference]] = {
     "zai-org": ZAI,
 }
 """By the name that Hugging Face's router (2.4 of its SDK) or Cloudflare's gateway (2026-11) has for a host."""
+
+
+def asked_model(exchange: Exchange) -> str:
+    """The model that the request names, whatever the answer is to say."""
+    model = exchange.body.get("model") if isinstance(exchange.body, dict) else None
+    return model if isinstance(model, str) else ""
 
 
 def routed(
