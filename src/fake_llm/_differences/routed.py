@@ -10,7 +10,7 @@ from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.azure import AZURE_CHAT
 from fake_llm._differences.cerebras import CEREBRAS
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import chat, usage_like_openai
 from fake_llm._differences.deepseek import DEEPSEEK
 from fake_llm._differences.errors import Errors
 from fake_llm._differences.fireworks import FIREWORKS
@@ -42,12 +42,17 @@ def _alone(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, A
     return {name: value for name, value in delta.items() if name != "content" or value or "role" not in delta}
 
 
+def _details(exchange: Exchange) -> dict[str, Any]:
+    return {"prompt_tokens_details": None, "completion_tokens_details": None, **usage_like_openai(exchange)}
+
+
 _NOVITA: Final = chat(  # recorded 2026-08
     chunk_keys="id object created model choices system_fingerprint usage sla_metrics",
     choice=absent("logprobs"),
     id=lambda ids: ids.hex(32),
     fingerprint=_unnamed,
     more=_metrics,
+    usage=_details,
     uncounted=True,
     delta=_alone,
 )
