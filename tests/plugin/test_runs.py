@@ -47,7 +47,7 @@ def test_no_fixture(request):
     with pytest.raises(pytest.FixtureLookupError):
         request.getfixturevalue("fake_llm")
 """
-    run(tests, "-p", "no:fake_llm", "-p", "no:fake_llm.pytest_plugin", passed=2)
+    run(tests, plugin=False, passed=2)
 
 
 def test_the_texts_of_markers_and_fixtures(run: Run) -> None:
