@@ -176,7 +176,7 @@ class Call:
 
     @property
     def user_texts(self) -> tuple[str, ...]:
-        """The text of each user message, without placeholders for media."""
+        """The text of each user message, without placeholders for media; of a call for embeddings, each input."""
         return tuple(
             message.text if message.plain is None else message.plain
             for message in self.messages

@@ -188,7 +188,7 @@ class FakeLLM:
 
         Args:
             predicates: Functions of the call, each called once for a request.
-            input: Against all user texts joined by a blank.
+            input: Against all user texts joined by a blank; those of a call for embeddings are its inputs.
             last: Against the last user text.
             system: Against the system text.
             tool: The tool of the last result, of the last tool calls, or named in a user text.

@@ -305,7 +305,8 @@ def _answer(call: Call) -> Iterator[_Line]:
     elif reply is not None:
         yield from _wrapped("assistant", "assistant", clipped(repr(reply), 1000), mark=">")
     elif call.operation == "embeddings" and call.response is not None:
-        yield from _wrapped("assistant", "answer", f"{len(call.messages)} vector{'s' if len(call.messages) > 1 else ''} made up", mark=">")
+        count = len(call.messages)
+        yield from _wrapped("assistant", "answer", f"{count} vector{'s' if count > 1 else ''} made up", mark=">")
     elif call.response is not None:
         body = " ".join(call.response.body.decode(errors="replace").split())
         yield from _wrapped("assistant", "answer", clipped(body, 240), mark=">")
