@@ -494,3 +494,32 @@ def test_unknown_endpoints_stand_in_it() -> None:
         fake.when(operation="unknown").reply(Raw({"a": 1}))
         httpx.post("https://api.openai.com/v1/odd", json={})
     assert "200" in fake.transcript()
+
+
+ODD: list[Any] = [
+    None,
+    [],
+    {},
+    {"messages": None},
+    {"messages": "Hi", "contents": "Hi", "input": 3},
+    {"messages": [None, 1, "x", []], "contents": [None, 1], "input": [None, 1]},
+    {"messages": [{"role": 3, "content": 4}], "contents": [{"parts": 5}], "input": [{"type": 6}]},
+    {"messages": [{"role": "assistant", "tool_calls": [{"function": None}, 7]}], "tools": [None, {"type": "function"}]},
+    {
+        "messages": [{"role": "tool", "content": [{"type": "text"}]}],
+        "tools": 8,
+        "response_format": 9,
+        "tool_choice": [],
+    },
+]
+
+
+@vendors
+def test_no_request_is_too_odd_for_it(vendor: Vendor) -> None:
+    with fake_llm.intercept(default="x", strict=False) as fake:
+        for body in ODD:
+            for _ in range(2):
+                httpx.post(vendor.place(), json=body)
+
+    heads = [line for line in fake.transcript().splitlines() if line.startswith("call ")]
+    assert len(heads) == len(fake.calls) == 2 * len(ODD)

@@ -152,7 +152,10 @@ def _doctor(options: argparse.Namespace) -> int:
     ways = ("sync", "sync streamed", "async", "async streamed")
     head = ("", "installed", "tested with")
     rows = [head, *(words(*candidate) for candidate in doctor.candidates())]
-    wide = [*(max(map(len, column)) for column in zip(*rows, strict=True)), *map(len, ways)]
+    wide = [
+        *(max(map(len, column)) for column in zip(*rows, strict=True)),
+        *(max(len(way), len("FAILED")) for way in ways),
+    ]
     line(*head, *ways)
     report = doctor.examine(tell)
     print()

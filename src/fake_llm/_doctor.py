@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from typing import Any, Final
 
 from fake_llm._endpoints import PROVIDERS
@@ -153,6 +154,17 @@ def _chat_piece(chunk: Any) -> Any:
     return chunk.choices[0].delta.content if chunk.choices else None
 
 
+def _chat_sdk(blocking: str, on_loop: str, model: str, *path: str) -> Run:
+    """An SDK with OpenAI's names: its client classes, a model, and where the client asks if not by `chat.completions.create`."""
+
+    def ask(client: Any, loop: bool, streamed: bool) -> Any:
+        return attrgetter(".".join(path or ("chat", "completions", "create")))(client)(
+            model=model, messages=QUESTION, stream=streamed
+        )
+
+    return _sdk((blocking, on_loop), ask, _chat_text, _chat_piece)
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -163,19 +175,7 @@ LIBRARIES: Final = (
     Library("httpx", "httpx", _httpx),
     Library("httpx2", "httpx2", _httpx),
     Library("requests", "requests", _requests, loops=(False,)),
-    Library(
-        "openai",
-        "openai",
-        _sdk(
-            ("OpenAI", "AsyncOpenAI"),
-            lambda client, loop, streamed: client.chat.completions.create(
-                model="gpt-5", messages=QUESTION, stream=streamed
-            ),
-            _chat_text,
-            _chat_piece,
-        ),
-        "chat",
-    ),
+    Library("openai", "openai", _chat_sdk("OpenAI", "AsyncOpenAI", "gpt-5"), "chat"),
     Library(
         "openai",
         "openai",
@@ -204,17 +204,16 @@ LIBRARIES: Final = (
         "google.genai",
         _sdk(("Client", "Client"), _genai, lambda answer: answer.text, lambda chunk: chunk.text),
     ),
+    Library("groq", "groq", _chat_sdk("Groq", "AsyncGroq", "openai/gpt-oss-20b")),
+    Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
+    Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
+    Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
+    Library("writer-sdk", "writerai", _chat_sdk("Writer", "AsyncWriter", "palmyra-x5", "chat", "chat")),
+    Library("zai-sdk", "zai", _chat_sdk("ZaiClient", "ZaiClient", "glm-5"), loops=(False,)),
     Library(
-        "groq",
-        "groq",
-        _sdk(
-            ("Groq", "AsyncGroq"),
-            lambda client, loop, streamed: client.chat.completions.create(
-                model="openai/gpt-oss-20b", messages=QUESTION, stream=streamed
-            ),
-            _chat_text,
-            _chat_piece,
-        ),
+        "huggingface_hub",
+        "huggingface_hub",
+        _chat_sdk("InferenceClient", "AsyncInferenceClient", "openai/gpt-oss-120b", "chat_completion"),
     ),
 )
 """What is tried, if it is installed; a new SDK is a row."""
@@ -223,9 +222,8 @@ OTHER_LIBRARIES: Final = ("aiohttp", "botocore", "grpcio", "niquests", "pycurl",
 """HTTP libraries that code reaches models by, intercepted or not (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "azure-ai-inference", "boto3", "cerebras-cloud-sdk", "cohere", "dashscope"),
-    *("fireworks-ai", "google-cloud-aiplatform", "google-generativeai", "huggingface_hub", "ibm-watsonx-ai"),
-    *("litellm", "mistralai", "ollama", "replicate", "together", "voyageai", "writer-sdk", "xai-sdk", "zai-sdk"),
+    *("ai21", "aleph-alpha-client", "azure-ai-inference", "boto3", "cohere", "dashscope", "google-cloud-aiplatform"),
+    *("google-generativeai", "ibm-watsonx-ai", "litellm", "mistralai", "ollama", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 
