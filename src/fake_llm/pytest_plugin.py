@@ -173,11 +173,11 @@ def _set_environment(config: pytest.Config) -> None:
 
 
 def _read(config: pytest.Config, name: str) -> Any:
-    """The value of an option, `None` where the ini file doesn't give it."""
+    """The value of an option, `None` where the ini file gives none."""
     option = _OPTIONS[name]
     try:
         value = config.getini(f"fake_llm_{name}")
-        if value is None:
+        if value in (None, "", []):  # pytest 7 has no default of None
             return None
         if option.kind == "linelist":
             return dict(map(_pair, value))
