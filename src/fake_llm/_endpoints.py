@@ -589,7 +589,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
-    _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", "", more=(*_responses(), *_messages("/v1"))),
+    _compatible(
+        "copilot", "api.githubcopilot.com *.githubcopilot.com", "", embeds=True, more=(*_responses(), *_messages("/v1"))
+    ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
     Provider(
