@@ -7,10 +7,19 @@ from typing import Any
 from fake_llm._dialect import CREATED, Exchange
 from fake_llm._services._base import Store
 
-__all__ = ["anthropic_list", "anthropic_one", "gemini_list", "gemini_one", "openai_list", "openai_one"]
+__all__ = [
+    "anthropic_list",
+    "anthropic_one",
+    "gemini_list",
+    "gemini_one",
+    "openai_list",
+    "openai_one",
+    "writer_list",
+]
 
 _CREATED_AT = "2026-01-01T00:00:00Z"
 _OPENAI = ("gpt-5", "gpt-5-mini", "gpt-4o", "gpt-4o-mini")
+_WRITER = ("palmyra-x5", "palmyra-x4")
 _ANTHROPIC = ("claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5")
 _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
@@ -35,6 +44,11 @@ def openai_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def openai_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}`."""
     return _openai(_name(exchange), store)
+
+
+def writer_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /v1/models` of Writer (writer-sdk 3.0, 2026-11)."""
+    return {"models": [{"id": name, "name": name} for name in _WRITER]}
 
 
 def _anthropic(name: str, store: Store) -> dict[str, Any]:
