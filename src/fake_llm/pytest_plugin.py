@@ -356,15 +356,16 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     fake = item.stash.get(_FAKE, None)
     witness = item.stash[_WITNESS]
     witness.late = late = []
-    homes = [(block, block._home) for block in _open()]
-    for block, _ in homes:
-        block._home = None
+    homes = [(block, block._home, block._homes) for block in _known()]
+    for block, *_ in homes:
+        block._home, block._homes = None, () if block._mounted else block._homes
     try:
         return (yield)
     finally:
         witness.late = None
-        for block, home in homes:
+        for block, home, mounts in homes:
             block._home = home if block in _open() else None
+            block._homes = mounts if block._mounted else block._homes
         if fake is not None and (failure := fake._first_failure()) is not None:
             late.append(failure)
         if late and isinstance(sys.exc_info()[1], (Exception, NoneType)):
@@ -376,7 +377,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Tell the blocks what is reported, and add the calls to the report of what failed."""
     report: pytest.TestReport = yield
     if call.excinfo is not None:
-        for fake in _open():
+        for fake in _known():
             fake._tell(call.excinfo.value)
     witness = item.stash.get(_WITNESS, None)
     if report.failed and witness is not None:
@@ -398,6 +399,13 @@ def _open() -> tuple[FakeLLM, ...]:
     """The fakes of the open blocks; none while the module that opens them isn't loaded."""
     blocks = sys.modules.get("fake_llm._blocks")
     return () if blocks is None else blocks.opened()
+
+
+def _known() -> tuple[FakeLLM, ...]:
+    """The fakes of the open blocks, and those that the test entered or mounted."""
+    witness = _witness.current()
+    entered = () if witness is None else witness.entered
+    return tuple(dict.fromkeys((*_open(), *entered)))
 
 
 def _judge(item: pytest.Item, error: BaseException | None) -> None:
@@ -512,18 +520,25 @@ def _located(original: Callable[..., Any], kept: list[BaseException] | None) -> 
 @contextmanager
 def _at_home() -> Iterator[None]:
     """Open blocks of this thread take the running task for their home, as they were entered for what runs in it."""
-    if not (blocks := _open()):
+    if not (fakes := _known()):
         yield
         return
     from fake_llm._place import here
 
     place = here()
-    homes = [(fake, fake._home) for fake in blocks if fake._home is not None and fake._home[0] == place[0]]
+    homes = [(fake, fake._home) for fake in fakes if fake._home is not None and fake._home[0] == place[0]]
+    mounts = [fake for fake in fakes if any(home[0] == place[0] for home in fake._homes)]
     for fake, _ in homes:
         fake._home = place
+    for fake in mounts:
+        fake._homes = (*fake._homes, place)
     try:
         yield
     finally:
         for fake, home in homes:
             if fake._home == place:
                 fake._home = home
+        for fake in mounts:
+            if place in fake._homes:
+                last = len(fake._homes) - 1 - fake._homes[::-1].index(place)
+                fake._homes = (*fake._homes[:last], *fake._homes[last + 1 :])

@@ -646,6 +646,40 @@ def test_again(own):
         {"errors": 2},
         (UNSCRIPTED,),
     ),
+    "a fake that a fixture mounts": Case(
+        """
+@pytest.fixture
+def client():
+    with httpx.Client(verify=False) as client, FakeLLM(["Hello"]).mount(client):
+        yield client
+
+def ask_by(client):
+    return read(client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+
+def test_it(client):
+    assert ask_by(client) == "Hello"
+
+def test_unscripted(client):
+    ask_by(client)
+    ask_by(client)
+
+def test_failed(client):
+    assert "this" == "that"
+
+def test_unused(client):
+    pass
+
+@pytest.fixture
+def late(client):
+    yield
+    ask_by(client)
+
+def test_late(client, late):
+    ask_by(client)
+""",
+        {"passed": 3, "failed": 2, "errors": 2},
+        (UNSCRIPTED, UNUSED, "E *RuntimeError: went on: Call 1*"),
+    ),
     # --- subtests ---
     "subtests": Case(
         """
