@@ -299,7 +299,20 @@ def test_embeddings_take_no_turn(ask: Ask, size: int) -> None:
 
 
 def test_a_turn_that_is_left_is_still_unused() -> None:
-    with pytest.raises(UnusedReplyError), fake_llm.intercept([Embedding([1])]):
+    with pytest.raises(UnusedReplyError) as caught, fake_llm.intercept([Embedding([1])]):
+        embed("Hello")
+    assert str(caught.value) == (
+        "The block ended and 1 turn was not asked for:\n"
+        "  turn 1  unused  Embedding([1.0])\n"
+        "1 call came, none for chat (embeddings): only chat takes turns from the script.\n"
+        "Leave out what isn't needed, or write intercept(…, strict=False), "
+        "which raises no failure of fake_llm at the end."
+    )
+
+
+def test_turns_of_a_rule_that_are_left_are_unused() -> None:
+    with pytest.raises(UnusedReplyError, match="1 call came, none for chat"), fake_llm.intercept() as fake:
+        fake.when(operation="embeddings", times=2).reply(Embedding([1]))
         embed("Hello")
 
 

@@ -79,12 +79,20 @@ def unused(script: Script, calls: Calls) -> str:
             else "."
         )
         if chats
+        else _others(calls)
+        if calls
         else NO_CALL
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
     if 0 < taken < len(written) and _single_call(written[taken - 1]) and _single_call(written[taken]):
         write = _one_turn(written[taken - 1], written[taken])
     return sentence(came, there, write)
+
+
+def _others(calls: Calls) -> str:
+    """What came where no call was for chat."""
+    names = ", ".join(sorted({call.operation for call in calls}))
+    return f"{counted(len(calls), 'call')} came, none for chat ({names}): only chat takes turns from the script."
 
 
 _ROWS: Final = 5
