@@ -133,7 +133,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
         "true",
     ),
 }
-_TYPED: Final = getattr(pytest, "version_tuple", (0,)) >= (8, 4)  # since when pytest reads numbers
+_TYPED: Final = pytest.version_tuple >= (8, 4)  # since when pytest reads numbers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
