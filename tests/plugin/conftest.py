@@ -84,9 +84,9 @@ def run(pytester: pytest.Pytester) -> Run:
                 patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
                 result = pytester.runpytest_subprocess("-p", "fake_llm.pytest_plugin", *options)
             else:
-                result = pytester.runpytest_inprocess(
-                    *(PLUGIN if plugin else NO_PLUGIN), *options, no_reraise_ctrlc=True
-                )
+                # hypothesis would be loaded anew in each run
+                plugins = (*(PLUGIN if plugin else NO_PLUGIN), "-p", "no:hypothesispytest")
+                result = pytester.runpytest_inprocess(*plugins, *options, no_reraise_ctrlc=True)
         gc.collect()  # what a loop's runner says of tasks that are left by a failure: here, not in another test
         assert {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} == {
             name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"
