@@ -939,6 +939,24 @@ def stainless(package: str, maker: str) -> Sdk:
     )
 
 
+def vendor(package: str, maker: str, needs: str, **options: Any) -> Sdk:
+    """A vendor's own SDK by the generator of openai's."""
+
+    def make() -> Any:
+        return getattr(module(package), maker)(api_key="x", **options)
+
+    return dataclasses.replace(stainless(package, maker), needs=needs, make=make)
+
+
+def writer(maker: str) -> Sdk:
+    kwargs = {"model": "m", "messages": MESSAGES}
+    return dataclasses.replace(
+        vendor("writerai", maker, "writer-sdk"),
+        whole=lambda client: client.chat.chat(**kwargs),
+        stream=lambda client: client.chat.chat(**kwargs, stream=True),
+    )
+
+
 def claude(maker: str) -> Sdk:
     kwargs = {"model": "m", "messages": MESSAGES, "max_tokens": 9}
     return Sdk(
@@ -997,6 +1015,14 @@ SDKS = [
     claude("AsyncAnthropic"),
     stainless("groq", "Groq"),
     stainless("groq", "AsyncGroq"),
+    vendor("cerebras.cloud.sdk", "Cerebras", "cerebras-cloud-sdk", warm_tcp_connection=False),
+    vendor("cerebras.cloud.sdk", "AsyncCerebras", "cerebras-cloud-sdk", warm_tcp_connection=False),
+    vendor("together", "Together", "together>=2"),
+    vendor("fireworks", "Fireworks", "fireworks-ai>=1"),
+    vendor("fireworks", "AsyncFireworks", "fireworks-ai>=1"),
+    writer("Writer"),
+    writer("AsyncWriter"),
+    vendor("zai", "ZaiClient", "zai-sdk"),
     gemini("sync"),
     gemini("async"),
     mistral_sdk(""),
@@ -1104,7 +1130,8 @@ def test_no_credentials_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 THERE = (
     "A fake can be mounted on httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
-    "a respx.Router, a responses.RequestsMock, and the clients of openai, anthropic, groq, mistralai, google.genai."
+    "a respx.Router, a responses.RequestsMock, and the clients of "
+    "openai, anthropic, groq, cerebras.cloud.sdk, together, fireworks, writerai, zai, mistralai, google.genai."
 )
 ONE = "Write one of these, or fake_llm.intercept([…]), which needs no client."
 

@@ -54,6 +54,11 @@ SDKS: Final[Mapping[str, Sdk]] = {  # read and run with the current and the prev
     "openai": Sdk(("_client",)),
     "anthropic": Sdk(("_client",)),
     "groq": Sdk(("_client",)),
+    "cerebras.cloud.sdk": Sdk(("_client",)),
+    "together": Sdk(("_client",)),
+    "fireworks": Sdk(("_client",)),
+    "writerai": Sdk(("_client",)),
+    "zai": Sdk(("_client",)),
     "mistralai": Sdk(("sdk_configuration.client", "sdk_configuration.async_client")),
     "google.genai": Sdk(
         ("_api_client._httpx_client", "_api_client._async_httpx_client"),

@@ -758,11 +758,17 @@ class ChatClient(Stainless):
 
     counting: ClassVar[dict[str, Any]] = {}
 
+    @property
+    def answers(self) -> Any:
+        """The class of a whole answer."""
+        return importlib.import_module(f"{self.package}.types.chat").ChatCompletion
+
     def verbatim(self) -> Any:
-        kind = importlib.import_module(f"{self.package}.types.chat").ChatCompletion
-        return kind.model_validate(
+        return self.answers.model_validate(
             {
                 "id": "verbatim-1",
+                "prompt": [],
+                "system_fingerprint": "fp_1",
                 "object": "chat.completion",
                 "created": 1,
                 "model": "verbatim-model",
@@ -1014,25 +1020,27 @@ class Vendor(ChatClient):
 
     Args:
         lenient: The modes in which it gets no strict validation, since it refuses what its vendor sends.
-        accepts: Parameters of its client.
+        answer: Where its class of a whole answer is.
     """
 
-    def __init__(
-        self, package: str, maker: str, *, lenient: tuple[str, ...] = (), accepts: Any = None, **options: Any
-    ) -> None:
+    def __init__(self, package: str, maker: str, *, answer: str, lenient: tuple[str, ...] = (), **options: Any) -> None:
         super().__init__(package, maker, Chat, **options)
         self.name = f"{package}.{maker}"
         self.lenient = lenient
-        self.accepts = accepts or {}
+        self.answer = answer
 
     def sdk(self, ask: Ask) -> Any:
         strict = ask.mode not in self.lenient
         if (ask.retries, strict) not in self._made:
             kind = getattr(self.module, self.maker)
-            options = {name: make(self.module) for name, make in self.accepts.items()}
-            made = kind(max_retries=ask.retries, _strict_response_validation=strict, **options)
+            made = kind(max_retries=ask.retries, _strict_response_validation=strict)
             self._made[ask.retries, strict] = made
         return self._made[ask.retries, strict]
+
+    @property
+    def answers(self) -> Any:
+        module, _, name = self.answer.rpartition(".")
+        return getattr(importlib.import_module(module), name)
 
 
 class Cerebras(Vendor):
@@ -1070,6 +1078,10 @@ class Zai(ChatClient):
     def __init__(self, maker: str, **options: Any) -> None:
         super().__init__("zai", maker, Chat, **options)
         self.name = f"zai.{maker}"
+
+    @property
+    def answers(self) -> Any:
+        return importlib.import_module("zai.types.chat.chat_completion").Completion
 
     def sdk(self, ask: Ask) -> Any:
         return self._made.setdefault(0, getattr(self.module, self.maker)(max_retries=0))
@@ -1316,23 +1328,40 @@ _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
 _VENDOR: dict[str, Any] = {"modes": ("whole", "stream"), "thorough": False}
 _PLAIN = EVERYTHING - {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens"}
 _STRICT = _PLAIN | {"strict validation"}
+_OWN = _STRICT | {"sdk object"}
 _CEREBRAS = _VENDOR | {
+    "answer": "cerebras.cloud.sdk.types.chat.chat_completion.ChatCompletionResponse",
     "provider": "cerebras",
     "model": "gpt-oss-120b",
     "needs": ("cerebras-cloud-sdk",),
-    "can": _STRICT,
+    "can": _OWN,
 }
 _TOGETHER = _VENDOR | {
+    "answer": "together.types.chat.ChatCompletion",
     "provider": "together",
     "model": "openai/gpt-oss-120b",
     "needs": ("together>=2",),
-    "can": _STRICT,
+    "can": _OWN,
 }
-_WRITER = _VENDOR | {"provider": "writer", "model": "palmyra-x5", "needs": ("writer-sdk",)}
-_WRITER |= {"can": _STRICT - {"thinking"}}
-_FIREWORKS = _VENDOR | {"provider": "fireworks", "model": "accounts/fireworks/models/gpt-oss-120b"}
-_FIREWORKS |= {"needs": ("fireworks-ai>=1",), "can": _STRICT - {"errors inside a stream"}}
-_ZAI = _VENDOR | {"provider": "zai", "model": "glm-5", "needs": ("zai-sdk",), "can": _PLAIN - {"retries"}}
+_WRITER = _VENDOR | {
+    "answer": "writerai.types.ChatCompletion",
+    "provider": "writer",
+    "model": "palmyra-x5",
+    "needs": ("writer-sdk",),
+}
+_WRITER |= {"can": _OWN - {"thinking"}}
+_FIREWORKS = _VENDOR | {
+    "answer": "fireworks.types.chat.CompletionCreateResponse",
+    "provider": "fireworks",
+    "model": "accounts/fireworks/models/gpt-oss-120b",
+}
+_FIREWORKS |= {"needs": ("fireworks-ai>=1",), "can": _OWN - {"errors inside a stream"}}
+_ZAI = _VENDOR | {
+    "provider": "zai",
+    "model": "glm-5",
+    "needs": ("zai-sdk",),
+    "can": _PLAIN - {"retries"} | {"sdk object"},
+}
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
@@ -1392,12 +1421,7 @@ CLIENTS: tuple[Client, ...] = (
     Writer("writerai", "Writer", **_WRITER),
     Writer("writerai", "AsyncWriter", **_WRITER),
     Vendor("fireworks", "Fireworks", **_FIREWORKS),
-    Vendor(
-        "fireworks",
-        "AsyncFireworks",  # by itself it goes by aiohttp
-        accepts={"http_client": lambda module: module.DefaultAsyncHttpxClient()},
-        **_FIREWORKS,
-    ),
+    Vendor("fireworks", "AsyncFireworks", **_FIREWORKS),  # on httpx-aiohttp
     Zai("ZaiClient", **_ZAI),
     Zai("ZhipuAiClient", **_ZAI),
     HuggingFace("InferenceClient", **_HUB),

@@ -361,7 +361,16 @@ ESSENTIAL = frozenset(
         *("tool call", "no arguments", "parallel calls", "text and call", "thinking", "thinking and call"),
         *("structured dict", "structured by any tool", "length", "usage", "usage estimate"),
         *("bad request", "authentication", "not found", "rate limit", "server error", "overloaded"),
-        *("no connection", "time-out", "cut off", "error at the end", "recovers", "function", "async function"),
+        *(
+            "no connection",
+            "time-out",
+            "cut off",
+            "error at the end",
+            "recovers",
+            "function",
+            "async function",
+            "verbatim object",
+        ),
     }
 )
 """The cases of a client that isn't thorough: what can be another on a host that speaks a known vocabulary."""
