@@ -37,6 +37,17 @@ ANSWERED = [
     ("huggingface", CHAT, f"{ROUTER}/hf-inference/models/HuggingFaceTB/SmolLM3-3B/v1/chat/completions"),
     ("huggingface", CHAT, "https://api-inference.huggingface.co/models/org/name/v1/chat/completions"),
     ("huggingface", CHAT, "https://a1b2.us-east-1.aws.endpoints.huggingface.cloud/v1/chat/completions"),
+    ("baseten", CHAT, "https://inference.baseten.co/v1/chat/completions"),
+    ("deepinfra", CHAT, "https://api.deepinfra.com/v1/openai/chat/completions"),
+    ("featherless", CHAT, "https://api.featherless.ai/v1/chat/completions"),
+    ("hyperbolic", CHAT, "https://api.hyperbolic.xyz/v1/chat/completions"),
+    ("nebius", CHAT, "https://api.tokenfactory.nebius.com/v1/chat/completions"),
+    ("novita", CHAT, "https://api.novita.ai/v3/openai/chat/completions"),
+    ("novita", CHAT, "https://api.novita.ai/openai/v1/chat/completions"),
+    ("nscale", CHAT, "https://inference.api.nscale.com/v1/chat/completions"),
+    ("ovhcloud", CHAT, "https://oai.endpoints.kepler.ai.cloud.ovh.net/v1/chat/completions"),
+    ("publicai", CHAT, "https://api.publicai.co/v1/chat/completions"),
+    ("scaleway", CHAT, "https://api.scaleway.ai/v1/chat/completions"),
     ("nvidia", CHAT, "https://integrate.api.nvidia.com/v1/chat/completions"),
     ("sambanova", CHAT, "https://api.sambanova.ai/v1/chat/completions"),
     ("sambanova", RESPONSES, "https://api.sambanova.ai/v1/responses"),
@@ -330,6 +341,21 @@ def test_what_was_looked_up_is_forgotten_when_the_block_ends(hub: Any) -> None:
         with fake_llm.intercept(["Hello!"]) as fake:
             hub.InferenceClient(provider="groq").chat_completion(model="org/name", messages=HI)
         assert "models" in [call.operation for call in fake.side_calls]
+
+
+DIRECT = (
+    *("baseten", "cerebras", "deepinfra", "featherless-ai", "fireworks-ai", "groq", "novita", "nscale", "openai"),
+    *("ovhcloud", "publicai", "scaleway", "together", "zai-org"),
+)
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_with_the_key_of_a_host_hugging_faces_client_goes_there_by_itself(hub: Any, name: str) -> None:
+    with fake_llm.intercept(["Hello!"]) as fake:
+        client = hub.InferenceClient(provider=name, api_key="sk-of-the-host")
+        assert client.chat_completion(model="org/name", messages=HI).choices[0].message.content == "Hello!"
+    assert "huggingface" not in fake.calls[0].url
+    assert name.startswith(fake.calls[0].provider)
 
 
 def test_downloads_go_without_the_dummy_token(hub: Any) -> None:

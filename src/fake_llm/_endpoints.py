@@ -27,11 +27,14 @@ from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
+from fake_llm._differences.hyperbolic import HYPERBOLIC
 from fake_llm._differences.moonshot import MOONSHOT
+from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.ollama import OLLAMA
 from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES
 from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
@@ -509,6 +512,22 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("huggingface_hub.constants", "HF_TOKEN", "hf_fake_llm", ("HUGGING_FACE_HUB_TOKEN",)),),
     ),
+    # hosts behind Hugging Face's router, called by themselves (huggingface_hub 2.4, 2026-11)
+    _compatible("baseten", "inference.baseten.co", difference=PLAIN),
+    _compatible("deepinfra", "api.deepinfra.com", "/v1/openai", difference=PLAIN, embeds=True),
+    _compatible("featherless", "api.featherless.ai", difference=PLAIN),
+    _compatible("hyperbolic", "api.hyperbolic.xyz", difference=HYPERBOLIC),
+    _compatible(
+        "nebius",
+        "api.studio.nebius.com api.studio.nebius.ai api.tokenfactory.nebius.com",
+        difference=PLAIN,
+        embeds=True,
+    ),
+    _compatible("novita", "api.novita.ai", "[/v3]/openai[/v1]", difference=NOVITA),
+    _compatible("nscale", "inference.api.nscale.com", difference=PLAIN),
+    _compatible("ovhcloud", "oai.endpoints.kepler.ai.cloud.ovh.net", difference=PLAIN, embeds=True),
+    _compatible("publicai", "api.publicai.co", difference=PLAIN),
+    _compatible("scaleway", "api.scaleway.ai", "[/{project}]/v1", difference=PLAIN, embeds=True),
     _compatible("nvidia", "integrate.api.nvidia.com", difference=NVIDIA, embeds=True),
     _compatible("sambanova", "api.sambanova.ai", difference=SAMBANOVA, embeds=True, more=(*_responses(), *_messages())),
     _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", difference=MOONSHOT, more=_messages("/anthropic[/v1]")),

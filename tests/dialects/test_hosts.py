@@ -32,6 +32,7 @@ URLS = {
     "cerebras": "https://api.cerebras.ai/v1/chat/completions",
     "cloudflare": "https://gateway.ai.cloudflare.com/v1/0123/my-gateway/compat/chat/completions",
     "dashscope": "https://dashscope-intl.aliyuncs.com/compatible-mode/v1/chat/completions",
+    "deepinfra": "https://api.deepinfra.com/v1/openai/chat/completions",
     "gemini": "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
     "github": "https://models.github.ai/inference/chat/completions",
     "huggingface": "https://router.huggingface.co/v1/chat/completions",
@@ -110,6 +111,7 @@ LAYOUTS = {
     "cerebras": Layout(PLAIN, EVENTS, first=b'data: {"id":"chatcmpl-'),
     "cloudflare": Layout(PLAIN, UTF8),
     "dashscope": Layout(PLAIN, UTF8, b'{"choices":[{"message":{', first=b'data: {"choices":[{"delta":{'),
+    "deepinfra": Layout(PLAIN, UTF8),
     "gemini": Layout(PLAIN, EVENTS, b'{"choices":[{"finish_reason":', first=b'data: {"choices":[{"delta":{'),
     "github": Layout(
         PLAIN, UTF8, b'{"choices":[{"content_filter_results":{', first=b'data: {"choices":[],"created":0,'
@@ -173,6 +175,7 @@ IDS = {
     "cerebras": ("chatcmpl-" + UUID, r"[0-9a-f]{9}"),
     "cloudflare": (UUID, r"call_[A-Za-z0-9]{24}"),
     "dashscope": ("chatcmpl-" + UUID, r"call_[0-9a-f]{22}"),
+    "deepinfra": (UUID, r"call_[A-Za-z0-9]{24}"),
     "gemini": (r"[A-Za-z0-9]{22}", r"function-call-[0-9]{19}"),
     "github": (r"chatcmpl-[A-Za-z0-9]{29}", r"call_[A-Za-z0-9]{24}"),
     "huggingface": (UUID, r"call_[A-Za-z0-9]{24}"),
@@ -230,6 +233,7 @@ COUNTED = {
     "cerebras": ("finish", True),
     "cloudflare": ("chunk", False),
     "dashscope": ("chunk", False),
+    "deepinfra": ("chunk", False),
     "gemini": ("finish", False),
     "github": ("chunk", False),
     "huggingface": ("chunk", False),

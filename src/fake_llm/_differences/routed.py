@@ -7,18 +7,19 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange
 from fake_llm._differences import Difference
-from fake_llm._differences.absent import absent
 from fake_llm._differences.azure import AZURE_CHAT
 from fake_llm._differences.cerebras import CEREBRAS
-from fake_llm._differences.chat import chat, usage_like_openai
 from fake_llm._differences.deepseek import DEEPSEEK
 from fake_llm._differences.errors import Errors
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.groq import GROQ
+from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.openrouter import OPENROUTER
 from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.xai import XAI
@@ -26,49 +27,6 @@ from fake_llm._differences.zai import ZAI
 from fake_llm._model import HeaderItems
 
 __all__ = ["asked_model", "routed"]
-
-_PLAIN: Final = chat()
-
-
-def _unnamed(exchange: Exchange) -> str:
-    return ""
-
-
-def _metrics(exchange: Exchange) -> dict[str, Any]:
-    return {"sla_metrics": {"ttft_ms": 274, "ts_us": exchange.created * 1_000_000}} if exchange.stream else {}
-
-
-def _alone(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in delta.items() if name != "content" or value or "role" not in delta}
-
-
-def _details(exchange: Exchange) -> dict[str, Any]:
-    return {"prompt_tokens_details": None, "completion_tokens_details": None, **usage_like_openai(exchange)}
-
-
-_NOVITA: Final = chat(  # recorded 2026-08
-    chunk_keys="id object created model choices system_fingerprint usage sla_metrics",
-    choice=absent("logprobs"),
-    id=lambda ids: ids.hex(32),
-    fingerprint=_unnamed,
-    more=_metrics,
-    usage=_details,
-    uncounted=True,
-    delta=_alone,
-)
-
-
-def _called(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
-    return {"tool_calls": [], **message}
-
-
-_HYPERBOLIC: Final = chat(  # recorded 2025-08
-    keys="id object created model choices usage",
-    chunk_keys="id object created model choices usage",
-    choice_keys="index message delta finish_reason logprobs",
-    id=lambda ids: "chatcmpl-" + ids.alnum(22),
-    message=_called,
-)
 
 _BY_NAME: Final[Mapping[str, Difference]] = {
     "azure-openai": AZURE_CHAT,
@@ -79,8 +37,8 @@ _BY_NAME: Final[Mapping[str, Difference]] = {
     "google-ai-studio": GEMINI,
     "grok": XAI,
     "groq": GROQ,
-    "hyperbolic": _HYPERBOLIC,
-    "novita": _NOVITA,
+    "hyperbolic": HYPERBOLIC,
+    "novita": NOVITA,
     "nvidia": NVIDIA,
     "openrouter": OPENROUTER,
     "perplexity-ai": PERPLEXITY,
@@ -109,11 +67,11 @@ def routed(
     """
 
     def document(exchange: Exchange, answer: dict[str, Any]) -> dict[str, Any]:
-        write = _BY_NAME.get(name(exchange), _PLAIN).document
+        write = _BY_NAME.get(name(exchange), PLAIN).document
         return answer if write is None else write(exchange, answer)
 
     def events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
-        write = _BY_NAME.get(name(exchange), _PLAIN).events
+        write = _BY_NAME.get(name(exchange), PLAIN).events
         return (content, closing) if write is None else write(exchange, content, closing)
 
     return Difference(
