@@ -1046,6 +1046,63 @@ def test_the_openai_module_is_azures_where_the_environment_says_so(monkeypatch: 
     assert os.environ["AZURE_OPENAI_API_KEY"] == "mine"
 
 
+# --- lists of models --------------------------------------------------------------------------------
+
+
+def test_together_lists_its_models_without_an_envelope() -> None:
+    with fake_llm.intercept([], context_window=1000) as fake:
+        listed = httpx.get("https://api.together.xyz/v1/models", verify=False).json()
+    assert {model["context_length"] for model in listed} == {1000}
+    assert len(fake.calls) == 0
+    assert len(fake.side_calls) == 1
+
+
+def test_openrouter_lists_windows_and_prices() -> None:
+    with fake_llm.intercept([], context_window=1000):
+        listed = httpx.get("https://openrouter.ai/api/v1/models", verify=False).json()
+    assert listed["total_count"] == len(listed["data"])
+    for model in listed["data"]:
+        assert model["context_length"] == model["top_provider"]["context_length"] == 1000
+        assert model["pricing"] == {"prompt": "0", "completion": "0"}
+
+
+@needs("openrouter")
+def test_the_sdk_of_openrouter_reads_it_all_and_needs_no_key() -> None:
+    import openrouter
+
+    messages: Any = [{"role": "user", "content": "Hi"}]
+    script: list[Any] = [[Thinking("Hm."), "Yes."], [Thinking("Hm."), "Yes."], PARIS, Error("authentication"), "again"]
+    with fake_llm.intercept(script) as fake, openrouter.OpenRouter() as client:
+        message = client.chat.send(model="openai/gpt-5", messages=messages).choices[0].message
+        assert (message.content, message.reasoning) == ("Yes.", "Hm.")
+        chunks = list(client.chat.send(model="openai/gpt-5", messages=messages, stream=True))
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Yes."
+        call = client.chat.send(model="openai/gpt-5", messages=messages, tools=TOOLS).choices[0].message.tool_calls[0]
+        assert call.function.arguments == '{"city":"Paris"}'
+        with pytest.raises(openrouter.errors.UnauthorizedResponseError):
+            client.chat.send(model="openai/gpt-5", messages=messages)
+        told = list(client.beta.responses.send(model="openai/gpt-5", input="Hi", stream=True))
+        assert told[-1].type == "response.completed"
+        assert client.models.list().result.total_count == 3
+    assert {call.provider for call in fake.calls} == {"openrouter"}
+
+
+@needs("perplexityai")
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_sdk_of_perplexity_reads_it_strictly_and_needs_no_key(stream: bool) -> None:
+    import perplexity
+
+    messages: Any = [{"role": "user", "content": "Hi"}]
+    with fake_llm.intercept(["one two", Error(429)]) as fake:
+        client = perplexity.Perplexity(max_retries=0, _strict_response_validation=True)
+        answer = client.chat.completions.create(model="sonar", messages=messages, stream=stream)
+        last = list(answer)[-1] if stream else answer
+        assert last.choices[0].message.content == "one two"
+        assert last.usage.completion_tokens == fake.usage.output_tokens
+        with pytest.raises(perplexity.RateLimitError):
+            client.chat.completions.create(model="sonar", messages=messages, stream=stream)
+
+
 # --- Responses and Messages on other hosts ----------------------------------------------------------
 
 RESPONSES = {
