@@ -574,7 +574,6 @@ EVERYTHING = frozenset(
         "line separators in a stream",
         "trio",
         "content filter",
-        "tool calls in a stream",
         "names its model",
     }
 )
@@ -1146,7 +1145,7 @@ class HuggingFace(Client):
 
 
 class AI21(Client):
-    """ai21: messages are its own objects, a stream has no place for tool calls."""
+    """ai21: messages are its own objects, and tool calls in a stream are nobody's."""
 
     def __init__(self, maker: str, **options: Any) -> None:
         super().__init__(f"ai21.{maker}", Chat, is_async="Async" in maker, **options)
@@ -1156,16 +1155,17 @@ class AI21(Client):
         return getattr(importlib.import_module("ai21"), self.maker)(timeout_sec=5)
 
     def body(self, ask: Ask) -> dict[str, Any]:
-        kind = importlib.import_module("ai21.models.chat").ChatMessage
+        kinds = importlib.import_module("ai21.models.chat.chat_message")
+        by_role = {"user": kinds.UserMessage, "assistant": kinds.AssistantMessage, "tool": kinds.ToolMessage}
         body = Chat.body(ask, self.model)
-        return body | {"messages": [kind(**message) for message in body["messages"]]}
+        return body | {"messages": [by_role[message["role"]](**message) for message in body["messages"]]}
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
         Chat.whole(heard, await done(self._made.chat.completions.create(**self.body(ask))))
 
     async def stream(self, heard: Heard, ask: Ask) -> None:
         async for chunk in each(await done(self._made.chat.completions.create(**self.body(ask), stream=True))):
-            Chat.piece(heard, chunk)
+            Chat.piece(heard, namespaces(chunk.model_dump_json().encode()))
 
     def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
         errors = importlib.import_module("ai21.errors")
@@ -1365,9 +1365,7 @@ _ZAI = _VENDOR | {
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
-_AI21 |= {
-    "can": _PLAIN - {"retries", "thinking", "tool calls in a stream", "errors inside a stream", "names its model"}
-}
+_AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
 
 
 def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:

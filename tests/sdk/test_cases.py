@@ -390,8 +390,7 @@ def products() -> list[Any]:
 
 @pytest.mark.parametrize(("case", "client", "mode"), products())
 def test_case(case: Case, client: Client, mode: str) -> None:
-    calls_in_a_stream = mode == "stream" and (case.tools or "tools" in case.ask)
-    skip_unless_able(client, mode, (*case.needs, *(("tool calls in a stream",) if calls_in_a_stream else ())))
+    skip_unless_able(client, mode, case.needs)
     client.run(heard_as_said(case, client, mode))
 
 
