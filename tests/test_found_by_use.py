@@ -257,7 +257,7 @@ def test_a_function_turn_that_returns_none_is_named() -> None:
 
     with (
         pytest.raises(
-            UnscriptedCallError, match=r"the function turn .*forgets returned None, which passes the call on"
+            UnscriptedCallError, match=r"the turn .*forgets: its function returned None, which passes the call on"
         ),
         fake_llm.intercept([forgets]),
     ):

@@ -294,7 +294,7 @@ def test_what_failed_stands_where_it_failed() -> None:
     assert "\n> failed     ScriptMismatchError: The turn calls the tool 'wrong'" in first
     assert "wrong({})" not in first.replace("ToolCall", "")
     assert second.startswith("call 1 · openai chat · gpt-5 · whole · 400\n")
-    assert "> failed     UnscriptedCallError: Call 1 (openai chat gpt-5) came in thread worker" in second
+    assert "> failed     UnscriptedCallError: Call 1: no turn was left for it" in second
     assert last.startswith("> failed     UninterceptedCallError: api.openai.com:443 was reached by")
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coverage", "close", "cover", "enter", "judge", "leave", "opened", "uncover"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 _lock: Final = threading.RLock()
 _open: tuple[Entry, ...] = ()
 
@@ -51,13 +53,11 @@ class Coverage:
 
     def answer(self, request: Request) -> Response | Fault:
         """The refusal."""
-        __tracebackhide__ = True
         came = f"{request.method} {masked_url(request.url)} came by {request.library}"
         return self.fake._unseen(request, self.refusal(came))
 
     async def answer_async(self, request: Request) -> Response | Fault:
         """The refusal."""
-        __tracebackhide__ = True
         return self.answer(request)
 
     def refusal(self, came: str) -> UninterceptedCallError:
@@ -146,7 +146,6 @@ def close(fake: FakeLLM) -> None:
 
 def leave(fake: FakeLLM, error: BaseException | None) -> None:
     """Close a block and raise what its end raises."""
-    __tracebackhide__ = True
     close(fake)
     judge(fake, error)
 
@@ -177,7 +176,6 @@ def _remove(entry: Entry) -> None:
 
 def judge(fake: FakeLLM, error: BaseException | None) -> None:
     """Raise what the end of a block raises in place of what is leaving it."""
-    __tracebackhide__ = True
     verdict = fake._verdict(error)
     if verdict is None:
         if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:

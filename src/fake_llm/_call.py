@@ -15,7 +15,7 @@ from fake_llm._public import public
 if TYPE_CHECKING:
     from fake_llm._dialect import Asked, Choice
 
-__all__ = ["Answered", "Call", "Calls", "fits", "retry_count"]
+__all__ = ["Answered", "Call", "Calls", "fits", "retry_count", "vocabulary"]
 
 
 class Answered:
@@ -231,6 +231,14 @@ def retry_count(request: Request) -> int | None:
     """What an SDK says of its retries: 0 for a new call, `None` where it says nothing."""
     text = request.headers.get("x-stainless-retry-count")
     return int(text) if text is not None and text.isdecimal() and len(text) < _DIGITS else None
+
+
+def vocabulary(call: Call) -> str:
+    """Whose language was spoken, for people: `openai responses`, `groq (openai chat)`."""
+    if call.operation == "unknown":
+        return call.provider
+    named = call.dialect.replace("_", " ")
+    return named if named.startswith(call.provider) else f"{call.provider} ({named})"
 
 
 _UNREAD: Any = object()

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from fake_llm._call import Call, Calls
+from fake_llm._call import Call, Calls, vocabulary
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
 from fake_llm._routes import Routes, likely, paths_of
 from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
-from fake_llm._turns import Reply, ToolCall
+from fake_llm._turns import Error, Reply, ToolCall
 
 __all__ = [
     "NO_CALL",
@@ -32,13 +32,13 @@ NO_CALL: Final = (
 )
 
 
-def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit]) -> str:
-    """A call came and no turn was left for it."""
+def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit], elsewhere: int = 0) -> str:
+    """A call came and no turn was left for it; `elsewhere` is the number of turns that other open blocks have left."""
     fed = ", ".join(f"{result.name or 'a tool'} → {clipped(result.text, 60)!r}" for result in call.tool_results[:3])
     said = f" The last user text was {clipped(call.last_user_text, 120)!r}." if call.last_user_text else ""
     if fed:
         said += f" It feeds back {fed}."
-    came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
+    came = f"Call {call.index}: no turn was left for it ({_named(call)}, in {_thread()}).{said}"
     written = script.written
     there = (
         f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(_turns(script, calls), len(written))}"
@@ -51,11 +51,18 @@ def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfi
         there += "".join(f"\n  {_misfit(misfit, call)}" for misfit in nearest[:_ROWS])
         if len(nearest) > _ROWS:
             there += f"\n  … {counted(len(nearest) - _ROWS, 'more rule')}"
+    if elsewhere:
+        there += f"\nAnother open block has {counted(elsewhere, 'turn')} left: the innermost block answers, and that is this one."
     write = 'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
     if len(written) > 1 and _single_call(written[-1]) and _single_call(written[-2]):
         write = f"{_one_turn(written[-2], written[-1])}\n{write}"
     elif fed and written and _calls_a_tool(written[-1]):
         write = f"The last turn calls a tool, so the code asks again with its result. {write}"
+    elif (failed := _failed_before(calls, call)) is not None:
+        write = (
+            f"Call {failed.index} was answered with {failed.reply!r}: where the code tries again by itself, write as many turns "
+            f"as it tries, or default={failed.reply!r}.\n{write}"
+        )
     return sentence(came, there, write)
 
 
@@ -230,6 +237,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def _failed_before(calls: Calls, call: Call) -> Call | None:
+    """The call just before this one, where it asked the same and was answered with an error or a fault."""
+    before = calls[call.index - 1] if call.index else None
+    failed = before is not None and isinstance(before.reply, (Error, BaseException)) and before.raw == call.raw
+    return before if failed else None
+
+
 def _calls_a_tool(turn: Turn) -> bool:
     return isinstance(turn, Reply) and any(isinstance(part, ToolCall) for part in turn.parts)
 
@@ -239,7 +253,9 @@ def _single_call(turn: Turn) -> bool:
 
 
 def _named(call: Call) -> str:
-    return " ".join(word for word in (call.provider, call.operation, call.model) if word)
+    """Who was asked for what: `openai responses gpt-5`, `openai count_tokens gpt-5`."""
+    asked = vocabulary(call) if call.operation == "chat" else f"{call.provider} {call.operation}"
+    return f"{asked} {call.model}".rstrip()
 
 
 def _thread() -> str:

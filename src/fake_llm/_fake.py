@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from fake_llm import _environment, _json
+from fake_llm import _blocks, _environment, _json
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
 from fake_llm._endpoints import Endpoint, Provider
@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
 __all__ = ["FakeLLM"]
+
+__tracebackhide__ = True  # pytest leaves these frames out of a report
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 MADE_UP: Final = Reply()
@@ -350,7 +352,6 @@ class FakeLLM:
             request: What came.
             provider: Who answers where the host isn't known.
         """
-        __tracebackhide__ = True
         exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
@@ -367,7 +368,6 @@ class FakeLLM:
 
     async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
-        __tracebackhide__ = True
         exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
@@ -385,7 +385,6 @@ class FakeLLM:
     # --- one exchange ---
 
     def _exchange(self, request: Request, provider: str | None) -> Generator[Awaitable[Any], Any, Response | Fault]:
-        __tracebackhide__ = True
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
@@ -463,7 +462,6 @@ class FakeLLM:
     def _generated(
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
-        __tracebackhide__ = True
         dialect = endpoint.dialect
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
@@ -534,7 +532,6 @@ class FakeLLM:
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
     ) -> Generator[Awaitable[Any], Any, Taken | None]:
         """The chosen turn; for a retry of what failed, the same again once there is no other."""
-        __tracebackhide__ = True
         failed = self._failed.get(_origin(exchange)) if self._failed else None
         retried = failed is not None and retry_count(exchange.request) != 0
         if failed is not None and retried and retry_count(exchange.request) is None:
@@ -551,7 +548,6 @@ class FakeLLM:
             self._failed.pop(_origin(exchange), None)
 
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
-        __tracebackhide__ = True
         misfits: list[Misfit] = []
         with self._script.lock:
             taken = self._script.from_queue(call)
@@ -582,8 +578,8 @@ class FakeLLM:
         return None
 
     def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
-        __tracebackhide__ = True
-        failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits))
+        elsewhere = sum(fake.remaining for fake in _blocks.opened() if fake is not self)
+        failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits, elsewhere))
         if self._options.on_exhausted == "raise":
             raise failure
         if self._options.on_exhausted == "stop":
@@ -617,7 +613,6 @@ class FakeLLM:
 
     def _unseen(self, request: Request, failure: FakeLLMFailure) -> Response:
         """The end of a call that came by a way on which this fake isn't asked."""
-        __tracebackhide__ = True
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, None
         )
@@ -627,7 +622,6 @@ class FakeLLM:
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
-        __tracebackhide__ = True
         call._failure = failure.original if isinstance(failure, FunctionTurnError) else failure
         self._failures.append(call._failure)
         if self._at_home():

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Mounted", "adapter", "mount", "transport"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "httpx": ("Client", "AsyncClient"),
@@ -82,11 +84,9 @@ class _Via:
         return self.provider is not None or self.fake.claims(method, url)
 
     def answer(self, request: Request) -> Response | Fault:
-        __tracebackhide__ = True
         return self.fake.answer(request, self.provider)
 
     async def answer_async(self, request: Request) -> Response | Fault:
-        __tracebackhide__ = True
         return await self.fake.answer_async(request, self.provider)
 
 
@@ -207,7 +207,6 @@ class Mounted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        __tracebackhide__ = True
         self.unmount()
         if not self._fake._mounted and self._fake not in _blocks.opened():  # else who leaves last has the say
             _blocks.judge(self._fake, error)
@@ -218,7 +217,6 @@ class Mounted:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        __tracebackhide__ = True
         self.__exit__(kind, error, traceback)
 
     def __repr__(self) -> str:

@@ -102,8 +102,11 @@ def _anywhere(provider: Provider, method: str, path: str) -> Endpoint | None:
 
 def likely(method: str, path: str) -> str | None:
     """The provider that has such a path, for a host that isn't known."""
-    able = (provider for provider in PROVIDERS if provider.endpoints)
-    return next((provider.name for provider in able if _anywhere(provider, method, path) is not None), None)
+    able = [provider for provider in PROVIDERS if provider.endpoints]
+    whole = (provider.name for provider in able if provider.find(method, path) is not None)
+    return next(whole, None) or next(
+        (provider.name for provider in able if _anywhere(provider, method, path) is not None), None
+    )
 
 
 def answerable(name: str, came: str, write: Callable[[str], str]) -> Provider:

@@ -12,7 +12,7 @@ from operator import add
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
-from fake_llm._call import Call
+from fake_llm._call import Call, vocabulary
 from fake_llm._dialect import Choice, parsed_arguments
 from fake_llm._errors import clipped
 from fake_llm._explain import counted
@@ -122,7 +122,7 @@ def _sums(calls: Sequence[Call]) -> Iterator[_Line]:
 
 def _call(call: Call, known: _Known) -> Iterator[_Line]:
     before, seen = known.before(call)
-    words = [f"call {call.index}", _vocabulary(call)]
+    words = [f"call {call.index}", vocabulary(call)]
     if call.operation == "unknown":
         words.append(f"{call.method} {call.url}")
     elif call.operation != "chat" and call.operation not in words[-1]:
@@ -146,13 +146,6 @@ def _call(call: Call, known: _Known) -> Iterator[_Line]:
         notes.append(f"waited {call.waited:g} s")
     if notes:
         yield from _wrapped("note", "", "(" + ", ".join(notes) + ")")
-
-
-def _vocabulary(call: Call) -> str:
-    if call.operation == "unknown":
-        return call.provider
-    named = call.dialect.replace("_", " ")
-    return named if named.startswith(call.provider) else f"{call.provider} ({named})"
 
 
 def _tokens(usage: Usage) -> list[str]:

@@ -77,6 +77,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fake_llm"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 _FAKE: Final = pytest.StashKey["FakeLLM"]()
 """Of a test: the fake of its block, while it is open."""
 _WITNESS: Final = pytest.StashKey[_witness.Witness]()
@@ -245,7 +247,6 @@ def _closed(item: pytest.Item) -> None:
 
 def _scripted(item: pytest.Item) -> FakeLLM:
     """A fake with the script of the closest marker and the options of all of them."""
-    __tracebackhide__ = True
     from fake_llm._errors import ScriptError, sentence
     from fake_llm._fake import FakeLLM
 
@@ -293,7 +294,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Open the block of a marked test, at the latest when its fixtures are there."""
-    __tracebackhide__ = True
     item.stash[_WITNESS] = witness = _witness.Witness(_open())
     _witness.call(witness)
     try:
@@ -315,7 +315,6 @@ def pytest_fixture_setup(
     pytest keeps no account of a fixture that is left by a `BaseException`, or whose hook fails, and breaks when the next
     test asks for it (9.2, 2026-11).
     """
-    __tracebackhide__ = True
     try:
         if fixturedef.scope == "function" and _marked(request.node):
             _block(request.node)
@@ -338,7 +337,6 @@ def pytest_fixture_setup(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run the test where failures are raised in place, and judge its block: what is wrong fails the test itself."""
-    __tracebackhide__ = True
     try:
         with _body(item):
             result = yield
@@ -352,7 +350,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Raise what went wrong in the teardown after all of it: pytest stops there at a `BaseException` (9.2, 2026-11)."""
-    __tracebackhide__ = True
     fake = item.stash.get(_FAKE, None)
     witness = item.stash[_WITNESS]
     witness.late = late = []
@@ -410,7 +407,6 @@ def _known() -> tuple[FakeLLM, ...]:
 
 def _judge(item: pytest.Item, error: BaseException | None) -> None:
     """Raise what the end of the test's block raises in place of what leaves the test; in its teardown it is no longer told."""
-    __tracebackhide__ = True
     caught = getattr(item, "_excinfo", None)  # where pytest keeps what unittest has caught
     if error is None and caught:
         error = caught[0].value
@@ -457,7 +453,6 @@ def _original(error: BaseException) -> BaseException:
 
 def _raise(error: BaseException) -> NoReturn:
     """Raise it as if nothing had carried it."""
-    __tracebackhide__ = True
     context = error.__context__
     try:
         raise error
@@ -476,7 +471,6 @@ def _body(item: pytest.Item) -> Iterator[None]:
     does with fixtures of a module or session (anyio 4.16, 2026-11). So it is carried out of the coroutine as a value, and
     raised again outside of the loop.
     """
-    __tracebackhide__ = True
     original = getattr(item, "obj", None)
     if not inspect.iscoroutinefunction(original):
         with _at_home():
@@ -505,7 +499,6 @@ def _body(item: pytest.Item) -> Iterator[None]:
 def _located(original: Callable[..., Any], kept: list[BaseException] | None) -> Callable[..., Any]:
     @functools.wraps(original)
     async def located(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
         with _at_home():
             try:
                 return await original(*args, **kwargs)

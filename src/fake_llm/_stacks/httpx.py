@@ -21,6 +21,8 @@ from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches", "transport"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 MID_BODY = "peer closed connection without sending complete message body (incomplete chunked read)"
 
 

@@ -26,6 +26,8 @@ from fake_llm._stacks import Find, Patch
 
 __all__ = ["adapter", "mounted", "patches"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 def patches(module: Any, find: Find) -> list[Patch]:
     """The session's choice of an adapter."""
