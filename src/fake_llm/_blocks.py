@@ -7,13 +7,14 @@ HTTP library only; a call to a host of that fake by any other one is refused.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fake_llm import _environment, _install, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, sentence
-from fake_llm._explain import NO_CALL
+from fake_llm._explain import no_call
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
 from fake_llm._place import here
 from fake_llm._stacks import STACKS
@@ -21,7 +22,7 @@ from fake_llm._stacks import STACKS
 if TYPE_CHECKING:
     from fake_llm._fake import FakeLLM
 
-__all__ = ["Coverage", "close", "cover", "enter", "judge", "leave", "opened", "uncover"]
+__all__ = ["Coverage", "close", "cover", "enter", "innermost", "judge", "leave", "opened", "uncover"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -83,7 +84,13 @@ def _find(library: str, method: str, url: str) -> Handler | None:
             if entry.library == library:
                 return None  # it comes to the library of mocks
             return entry.fake if entry.fake in _open else entry
+    if _open:
+        _passed.append((library, method, url))
     return None
+
+
+_passed: Final[deque[tuple[str, str, str]]] = deque(maxlen=8)
+"""The last calls to hosts that nobody claims: library, method and URL."""
 
 
 def _known(host: str, port: int | None) -> bool:
@@ -136,6 +143,14 @@ def enter(fake: FakeLLM) -> None:
         witness.enter(fake)
 
 
+def innermost(fake: FakeLLM) -> None:
+    """Let an open block answer before all others, whatever was opened after it."""
+    global _open  # noqa: PLW0603
+    with _lock:
+        if fake in _open:
+            _open = (*(other for other in _open if other is not fake), fake)
+
+
 def close(fake: FakeLLM) -> None:
     """Close a block without a word about it."""
     _remove(fake)
@@ -164,6 +179,8 @@ def _add(entry: Entry) -> None:
     global _open  # noqa: PLW0603 - blocks are process-wide
     _install.install(_find, _known, _refuse, _WATCHES)
     with _lock:
+        if not _open:
+            _passed.clear()
         _open = (*_open, entry)
 
 
@@ -178,8 +195,8 @@ def judge(fake: FakeLLM, error: BaseException | None) -> None:
     """Raise what the end of a block raises in place of what is leaving it."""
     verdict = fake._verdict(error)
     if verdict is None:
-        if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:
-            error.add_note(f"fake_llm: {NO_CALL}")
+        if fake.remaining and not fake.calls and not fake.side_calls and error is not None and _unreached(error):
+            error.add_note(f"fake_llm: {no_call(_passed)}")
         return
     witness = _witness.current()
     if witness is not None and witness.late is not None and isinstance(verdict, FakeLLMFailure):
@@ -192,6 +209,19 @@ def judge(fake: FakeLLM, error: BaseException | None) -> None:
         raise verdict
     finally:
         verdict.__context__ = context  # the test's own error, as if nothing had carried it
+
+
+def _unreached(error: BaseException) -> bool:
+    """Whether an error says that a host couldn't be reached, itself or by what caused it."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return any(
+        isinstance(each, OSError) or any(word in type(each).__name__ for word in ("Connect", "Timeout"))
+        for each in chain
+    )
 
 
 _WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}

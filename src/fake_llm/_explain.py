@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
 from fake_llm._call import Call, Calls, vocabulary
 from fake_llm._endpoints import PROVIDERS, Provider
@@ -17,6 +18,7 @@ from fake_llm._turns import Error, Reply, ToolCall
 __all__ = [
     "NO_CALL",
     "counted",
+    "no_call",
     "own_fault",
     "shown",
     "unknown_endpoint",
@@ -30,6 +32,19 @@ NO_CALL: Final = (
     "No call came: does the code under test use another process, or a host that isn't known (declare it by hosts=)? "
     "Or does a fixture return instead of yield?"
 )
+
+
+def no_call(passed: Iterable[tuple[str, str, str]]) -> str:
+    """No call came: which one that went elsewhere looks like a model's, if any does."""
+    for library, method, url in reversed(list(passed)):
+        parts = urlsplit(url)
+        provider = likely(method, parts.path)
+        if provider is not None:
+            return (
+                f"No call came to a host that is known, but {library} sent {method} {masked_url(url)}: "
+                f'write hosts={{"{parts.netloc}": "{provider}"}} to have it answered.'
+            )
+    return NO_CALL
 
 
 def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit], elsewhere: int = 0) -> str:

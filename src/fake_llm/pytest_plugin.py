@@ -338,6 +338,12 @@ def pytest_fixture_setup(
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run the test where failures are raised in place, and judge its block: what is wrong fails the test itself."""
     try:
+        if _marked(item) and (fake := item.stash.get(_FAKE, None)) is not None:
+            from fake_llm import _blocks
+
+            _blocks.innermost(
+                fake
+            )  # the marker is closer to the test than a block that a fixture opens around every test
         with _body(item):
             result = yield
     except BaseException as error:

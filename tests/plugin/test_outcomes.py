@@ -92,6 +92,24 @@ def test_it(fake_llm):
 """,
         PASSED,
     ),
+    "a block that a fixture opens around every test": Case(
+        """
+@pytest.fixture(autouse=True)
+def no_llm():
+    with intercept() as fake:
+        yield fake
+
+@pytest.mark.fake_llm(["Hello"])
+def test_marked(no_llm):
+    assert ask() == "Hello"
+    assert not no_llm.calls
+
+def test_plain():
+    ask()
+""",
+        {"passed": 1, "failed": 1},
+        (UNSCRIPTED,),
+    ),
     "usefixtures": Case(
         """
 @pytest.mark.usefixtures("fake_llm")
@@ -628,7 +646,7 @@ def test_after():
     pass
 """,
         {"passed": 2, "failed": 1, "errors": 1},
-        (UNSCRIPTED, "*came in thread Thread-*"),
+        (UNSCRIPTED, "*in thread Thread-*"),
     ),
     "a module's fixture that fails": Case(
         """
