@@ -26,7 +26,7 @@ from fake_llm._turns import ERROR_NAMES, PART_TYPES, Structured
 
 __all__ = ["MADE", "TABLES", "markdown", "out_of_step", "renewed"]
 
-Table = tuple[Sequence[str], list[Sequence[str]]]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """The titles of the columns, and the rows."""
 
 

@@ -99,6 +99,13 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (DOCS / page.parent / target).is_file(), target
 
 
+@pytest.mark.parametrize("kind", ["tutorial", "how-to", "reference", "migration"])
+def test_the_readme_leads_to_every_page(kind: str) -> None:
+    linked = set(re.findall(rf"\(docs/{kind}/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
+    elsewhere = {"examples.md", "index.md"}  # examples/README.md is linked, and the index is the README's own list
+    assert linked == {page.name for page in PAGES if page.parts[0] == kind} - elsewhere
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_block_is_run(page: Path) -> None:
     """Nothing but the languages that are run, and no block that is passed over but those listed above."""
