@@ -10,12 +10,14 @@ import inspect
 import json
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import httpx
 import pytest
@@ -814,6 +816,26 @@ def test_a_transport_is_one_of_its_library_sync_and_async(library: str) -> None:
     fake.check()
 
 
+@pytest.mark.parametrize("library", ["httpx", pytest.param("httpx2", marks=needs("httpx2"))])
+def test_the_handler_of_a_transport_answers_clients_of_both_kinds(library: str) -> None:
+    module = importlib.import_module(library)
+    fake = FakeLLM(["a", WORDS, "b", WORDS])
+    transport = module.MockTransport(getattr(fake, f"{library}_transport")().handler)
+    with module.Client(transport=transport) as client:
+        assert said(client.post(OPENAI, json=body_of())) == "a"
+        with client.stream("POST", OPENAI, json=body_of(stream=True)) as response:
+            assert len(list(response.iter_raw())) > 4
+
+    async def main() -> None:
+        async with module.AsyncClient(transport=transport) as client:
+            assert said(await client.post(OPENAI, json=body_of())) == "b"
+            async with client.stream("POST", OPENAI, json=body_of(stream=True)) as response:
+                assert len([piece async for piece in response.aiter_raw()]) > 4
+
+    asyncio.run(main())
+    fake.check()
+
+
 def test_an_adapter_answers_where_it_is_mounted() -> None:
     fake = FakeLLM(["a"])
     session = requests.Session()
@@ -1172,6 +1194,29 @@ def test_a_provider_that_is_none_is_refused(where: str) -> None:
     assert write == 'Write provider="openai".'
 
 
+def test_a_provider_that_is_no_name_is_refused() -> None:
+    came = r"^mount\(\) got provider=\['openai'\], which is no provider that can be answered\.\n"
+    with pytest.raises(ScriptError, match=came):
+        FakeLLM().mount(httpx.Client(), provider=["openai"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [httpx.Client, requests.Session, respx.MockRouter, responses.RequestsMock])
+def test_a_mock_of_a_client_is_refused(kind: type) -> None:
+    with pytest.raises(ScriptError, match=r"^mount\(\) got an object of type unittest\.mock\.MagicMock\."):
+        FakeLLM().mount(MagicMock(spec=kind))
+
+
+@pytest.mark.parametrize("name", ["responses", "respx", "requests"])
+def test_a_module_of_the_users_own_with_the_name_of_a_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, own)
+    client = httpx.Client()
+    with FakeLLM(["a"]).mount(client):
+        assert said(client.post(OPENAI, json=body_of())) == "a"
+    with pytest.raises(ScriptError, match=rf"^mount\(\) got the module {name}\."):
+        FakeLLM().mount(own)
+
+
 @pytest.mark.parametrize("on", [respx, responses], ids=["respx", "responses"])
 def test_a_provider_on_a_library_of_mocks_is_refused(on: Any) -> None:
     name = on.__name__
@@ -1204,7 +1249,7 @@ def test_an_unknown_host_is_told_as_a_whole() -> None:
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(ScriptError) as raised:
         FakeLLM().httpx2_transport()
     assert str(raised.value) == (

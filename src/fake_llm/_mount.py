@@ -294,9 +294,12 @@ def _mocks(target: Any) -> tuple[str, Any] | None:
         module = sys.modules.get(name)
         if module is None:
             continue
+        mocks = getattr(module, kind, None)  # none in a module of the user's own that has this name
+        if mocks is None:
+            continue
         if target is module:
             return name, getattr(module, default)
-        if isinstance(target, getattr(module, kind)):
+        if issubclass(type(target), mocks):
             return name, target
     return None
 
@@ -335,7 +338,8 @@ def _clients(target: Any) -> Iterator[Any]:
 def _library_of(client: Any) -> str | None:
     for name, kinds in CLIENTS.items():
         module = sys.modules.get(name)
-        if module is not None and isinstance(client, tuple(getattr(module, kind) for kind in kinds)):
+        able = tuple(getattr(module, kind) for kind in kinds if hasattr(module, kind))
+        if issubclass(type(client), able):  # isinstance() believes a MagicMock(spec=Client)
             return name
     return None
 

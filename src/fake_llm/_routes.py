@@ -120,7 +120,7 @@ def answerable(name: str, came: str, write: Callable[[str], str]) -> Provider:
     Raises:
         ScriptError: There is none, or one that can't be answered.
     """
-    provider = _BY_NAME.get(name)
+    provider = _BY_NAME.get(name) if isinstance(name, str) else None
     if provider is not None and provider.endpoints:
         return provider
     able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)

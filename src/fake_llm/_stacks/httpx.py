@@ -126,6 +126,11 @@ class _Mounted:
     async def handle_async_request(self, request: Any) -> Any:
         return await _library_of(request).answer_async(request, self._handler, str(request.url))
 
+    def handler(self, request: Any) -> Any:
+        """The function of a `MockTransport`; its answer is for clients of both kinds, so it blocks."""
+        library = _library_of(request)
+        return library.answer(request, self._handler, str(request.url), library.played_either)
+
 
 def _library_of(request: Any) -> _Library:
     return _library(sys.modules[type(request).__module__.partition(".")[0]])
@@ -186,6 +191,16 @@ class _AsyncPlayed:
         self._steps = iter(())
 
 
+class _EitherPlayed(_Played):
+    """`_Played` for a client that may be of either kind."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _AsyncPlayed(tuple(self._steps), self._library, self._request)
+
+    async def aclose(self) -> None:
+        self.close()
+
+
 @dataclass(frozen=True, slots=True)
 class _Library:
     """httpx or httpx2, with the classes that are made once for it.
@@ -203,6 +218,7 @@ class _Library:
     mounted: Any
     played: Any
     played_async: Any
+    played_either: Any
     faults: Mapping[str, tuple[Any, str]]
     own: tuple[Any, ...]
     stock: tuple[Any, ...]
@@ -215,12 +231,12 @@ class _Library:
         kept: Mapping[str, Any] = getattr(transport, "__dict__", {})
         return isinstance(transport, self.own) or any(isinstance(value, self.any_transport) for value in kept.values())
 
-    def answer(self, request: Any, handler: Handler, url: str) -> Any:
+    def answer(self, request: Any, handler: Handler, url: str, played: Any = None) -> Any:
         """The handler's answer for a client that blocks."""
         answer = handler.answer(self._read(request, url, request.read()))
         if answer.delay:
             sleep(answer.delay)
-        return self._respond(answer, request, self.played)
+        return self._respond(answer, request, played or self.played)
 
     async def answer_async(self, request: Any, handler: Handler, url: str) -> Any:
         """The handler's answer for a client on an event loop."""
@@ -272,6 +288,7 @@ def _library(module: Any) -> _Library:
         mounted=type("FakeLLMTransport", (_Mounted, mock), {}),
         played=type("Played", (_Played, module.SyncByteStream), {}),
         played_async=type("AsyncPlayed", (_AsyncPlayed, module.AsyncByteStream), {}),
+        played_either=type("EitherPlayed", (_EitherPlayed, module.SyncByteStream, module.AsyncByteStream), {}),
         faults={
             "read_timeout": (module.ReadTimeout, "The read operation timed out"),
             "connect_timeout": (module.ConnectTimeout, "timed out"),
