@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import importlib
 import inspect
 import json
+import pickle
 import re
 import socket
 import sys
@@ -569,6 +571,42 @@ def test_what_the_object_had_of_its_own_is_there_again() -> None:
     with FakeLLM(["a"]).mount(client):
         assert said(client.post(OPENAI, json=body_of())) == "a"
     assert vars(client)["_transport_for_url"] is own
+
+
+@pytest.mark.parametrize("first", ["the client", "the copy"])
+def test_a_copy_of_a_mounted_client_answers_as_long_as_that_and_has_mounts_of_its_own(first: str) -> None:
+    client = httpx.Client(transport=httpx.MockTransport(lambda request: httpx.Response(204)))
+    mounted = FakeLLM(default="of the client").mount(client)
+    copied = copy.copy(client)
+    assert said(copied.post(OPENAI, json=body_of())) == "of the client"
+    of_copy = FakeLLM(default="of the copy").mount(copied)
+    assert said(copied.post(OPENAI, json=body_of())) == "of the copy"
+    assert said(client.post(OPENAI, json=body_of())) == "of the client"
+
+    for leaving in [mounted, of_copy] if first == "the client" else [of_copy, mounted]:
+        leaving.unmount()
+
+    assert [each.post(OPENAI, json=body_of()).status_code for each in (client, copied)] == [204, 204]
+    assert not {"_transport_for_url", "_fake_llm_layers"} & vars(client).keys()
+    with FakeLLM(["again"]).mount(copied):
+        assert said(copied.post(OPENAI, json=body_of())) == "again"
+    assert copied.post(OPENAI, json=body_of()).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # noqa: S301  # our own
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_copy_of_a_mounted_session_is_a_plain_one(duplicate: Callable[[Any], Any]) -> None:
+    session = requests.Session()
+    plain = vars(duplicate(session)).keys()
+    with FakeLLM().mount(session):
+        copied = duplicate(session)
+    for each in (copied, duplicate(copied), duplicate(session)):
+        assert vars(each).keys() == plain
+        with FakeLLM(["a"]).mount(each):
+            assert said(each.post(OPENAI, json=body_of())) == "a"
 
 
 # --- libraries of mocks -------------------------------------------------------------------------

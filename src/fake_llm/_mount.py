@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -230,25 +231,56 @@ _lock: Final = threading.RLock()
 
 
 class _Layers:
-    """An attribute of somebody's object, and the fakes that shadow it: each makes its own of what is beneath."""
+    """An attribute of somebody's object, and the fakes that shadow it: each makes its own of what is beneath.
 
-    __slots__ = ("current", "layers", "original", "own")
+    A copy of the object has the same shadow, which does what the attribute did before once all fakes have left.
+    """
+
+    __slots__ = ("current", "layers", "original", "own", "shadow")
 
     def __init__(self, owner: Any, attribute: str) -> None:
         self.own = attribute in vars(owner)
-        self.original = self.current = getattr(owner, attribute)
+        self.original = self.current = self.shadow = getattr(owner, attribute)
         self.layers: dict[Mounted, Callable[[Any], Any]] = {}
+        if callable(self.original):
+            self.shadow = self._call
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self.current(*args, **kwargs)
 
     def set(self, owner: Any, attribute: str) -> None:
         value = self.original
         for make in self.layers.values():
             value = make(value)
         self.current = value
-        setattr(owner, attribute, value)
+        if not callable(self.original):
+            self.shadow = value
+        setattr(owner, attribute, self.shadow)
+
+
+class _Kept:
+    """The layers of one object, in an attribute of it: a copy of the object has the attribute too, but not the layers."""
+
+    __slots__ = ("attributes", "owner")
+
+    def __init__(self, owner: Any = None) -> None:
+        self.owner = None if owner is None else weakref.ref(owner)
+        self.attributes: dict[str, _Layers] = {}
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
+def _kept(owner: Any) -> dict[str, _Layers] | None:
+    kept: _Kept | None = vars(owner).get(_KEPT)
+    return None if kept is None or kept.owner is None or kept.owner() is not owner else kept.attributes
 
 
 def _put(mounted: Mounted, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
-    kept: dict[str, _Layers] = vars(owner).setdefault(_KEPT, {})
+    kept = _kept(owner)
+    if kept is None:
+        vars(owner)[_KEPT] = new = _Kept(owner)
+        kept = new.attributes
     layers = kept.get(attribute)
     if layers is None:
         layers = kept[attribute] = _Layers(owner, attribute)
@@ -257,15 +289,16 @@ def _put(mounted: Mounted, owner: Any, attribute: str, make: Callable[[Any], Any
 
 
 def _take(mounted: Mounted, owner: Any, attribute: str) -> None:
-    kept: dict[str, _Layers] = vars(owner).get(_KEPT, {})
+    kept = _kept(owner) or {}
     layers = kept.get(attribute)
     if layers is None or layers.layers.pop(mounted, None) is None:
         return
-    ours = vars(owner).get(attribute) is layers.current  # else somebody replaced it after us: theirs stays
+    ours = vars(owner).get(attribute) is layers.shadow  # else somebody replaced it after us: theirs stays
     if layers.layers:
         if ours:
             layers.set(owner, attribute)
         return
+    layers.current = layers.original
     del kept[attribute]
     if not kept:
         del vars(owner)[_KEPT]
