@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, overload
 
 from fake_llm import _json
@@ -158,13 +159,39 @@ class Call:
     @property
     def conversation(self) -> tuple[Message, ...]:
         """The messages with those before them that the provider remembers (`previous_response_id`)."""
-        before = self._before
-        if before is None:
+        return self.messages if self._before is None else tuple(self._backwards())[::-1]
+
+    def _backwards(self) -> Iterator[Message]:
+        """The conversation, the last message first."""
+        call: Call | None = self
+        while call is not None:
+            yield from reversed(call._own())
+            call = call._before
+            if call is not None:
+                yield from call._said()
+
+    def _own(self) -> tuple[Message, ...]:
+        """The messages of the request; its results have their names from all of the conversation."""
+        if self._before is None:
             return self.messages
-        return named_results((*before.conversation, *before._said(), *self.messages))
+        wanted = {result.id for said in self.messages for result in said.tool_results if not result.name}
+        names = {found.id: found.name for found in self._earlier_calls(wanted)}
+        return named_results(self.messages, names) if names else self.messages
+
+    def _earlier_calls(self, ids: AbstractSet[str | None]) -> Iterator[SentToolCall]:
+        """The tool calls of these ids that were made before this request, each the last of its id."""
+        missing = {one for one in ids if one is not None}
+        call = self._before
+        while call is not None and missing:
+            for said in (*call._said(), *reversed(call.messages)):
+                for made in reversed(said.tool_calls):
+                    if made.id in missing:
+                        missing.discard(made.id)
+                        yield made
+            call = call._before
 
     def _said(self) -> Iterator[Message]:
-        """The answer as a message of the conversation that builds on it."""
+        """The answer as a message of the conversation that builds on it, if there is one."""
         for choice in self._choices[:1]:
             calls = (SentToolCall(call.name, parsed_arguments(call.json), call.id) for call in choice.tool_calls)
             yield message("assistant", [choice.text] if choice.text else [], tuple(calls))
@@ -197,7 +224,7 @@ class Call:
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The results that were fed back after the last message of the assistant."""
         results: list[ToolResult] = []
-        for said in reversed(self.conversation):
+        for said in self._backwards():
             if said.role == "assistant":
                 break
             results[:0] = said.tool_results
