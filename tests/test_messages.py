@@ -37,6 +37,7 @@ from fake_llm import (
     UnscriptedCallError,
     UnusedReplyError,
     Usage,
+    _explain,
     intercept,
 )
 
@@ -538,6 +539,15 @@ def test_no_turn_is_left(script: Any, act: Callable[[FakeLLM], Any], text: str) 
 
     assert type(error) is UnscriptedCallError
     assert str(error) == text
+
+
+def test_only_the_turns_that_are_shown_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(_explain, "shown", lambda turn: looked.append(turn) or "x")
+
+    assert "… 195 before" in str(failure(["a"] * 200, lambda fake: [ask() for _ in range(201)]))
+    assert "… 195 more" in str(failure(["a"] * 200, lambda fake: None))
+    assert len(looked) <= 2 * 11
 
 
 def test_the_thread_is_named() -> None:

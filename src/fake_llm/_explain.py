@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -56,7 +56,7 @@ def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfi
     came = f"Call {call.index}: no turn was left for it ({_named(call)}, in {_thread()}).{said}"
     written = script.written
     there = (
-        f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(_turns(script, calls), len(written))}"
+        f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(len(written), _turns(script, calls), len(written))}"
         if written
         else "The script had no turns."
     )
@@ -88,9 +88,10 @@ def unused(script: Script, calls: Calls) -> str:
     left = list(script.unused())
     came = f"The block ended and {counted(len(left), 'turn')} {'were' if len(left) > 1 else 'was'} not asked for:"
     if script.queue:
-        came += f"\n{_table(_turns(script, calls), taken)}"
+        came += f"\n{_table(len(written), _turns(script, calls), taken)}"
     if len(left) > len(script.queue):
-        came += f"\n{_table([(where, 'unused', shown(turn)) for where, turn in left[len(script.queue) :]], 0)}"
+        ruled = left[len(script.queue) :]
+        came += f"\n{_table(len(ruled), lambda place: (ruled[place][0], 'unused', shown(ruled[place][1])), 0)}"
     chats = calls.chat
     refused = [call for call in chats if call._refused]
     there = (
@@ -123,33 +124,34 @@ _ROWS: Final = 5
 _Row: TypeAlias = tuple[str, str, str]
 
 
-def _turns(script: Script, calls: Calls) -> list[_Row]:
-    """Of each turn as written: its number, the call that took it, and what it says."""
-    attempts = {call.index: call.attempt for call in calls if call.attempt > 1}
+def _turns(script: Script, calls: Calls) -> Callable[[int], _Row]:
+    """Of a turn as written, by its place: its number, the call that took it, and what it says."""
 
-    def taker(place: int) -> str:
-        if place >= len(script.takers):
-            return "unused"
-        index = script.takers[place]
-        return f"call {index}" + (f", attempt {attempts[index]}" if index in attempts else "")
+    def row(place: int) -> _Row:
+        taker = "unused"
+        if place < len(script.takers):
+            index = script.takers[place]
+            attempt = calls[index].attempt if index < len(calls) else 1  # calls may have been cleared
+            taker = f"call {index}" + (f", attempt {attempt}" if attempt > 1 else "")
+        return f"turn {place + 1}", taker, shown(script.written[place])
 
-    return [(f"turn {place + 1}", taker(place), shown(turn)) for place, turn in enumerate(script.written)]
+    return row
 
 
-def _table(rows: Sequence[_Row], place: int) -> str:
-    """The rows around a place, in columns."""
+def _table(count: int, row: Callable[[int], _Row], place: int) -> str:
+    """Of so many rows those around a place, in columns; no other is made."""
     first, last = max(place - _ROWS, 0), place + _ROWS
     if first == 1:  # a line that says "one is left out" is no shorter
         first = 0
-    if last == len(rows) - 1:
-        last = len(rows)
-    part = rows[first:last]
+    if last >= count - 1:
+        last = count
+    part = [row(index) for index in range(first, last)]
     wide = [max(len(row[column]) for row in part) for column in (0, 1)]
     lines = [f"  {where:<{wide[0]}}  {taker:<{wide[1]}}  {turn}" for where, taker, turn in part]
     if first:
         lines.insert(0, f"  … {first} before")
-    if last < len(rows):
-        lines.append(f"  … {len(rows) - last} more")
+    if last < count:
+        lines.append(f"  … {count - last} more")
     return "\n".join(lines)
 
 
