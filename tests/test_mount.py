@@ -356,6 +356,34 @@ def test_hosts_that_are_declared_or_named_by_the_environment(target: Target, mon
     target.run(case)
 
 
+@every
+def test_hosts_of_the_environment_are_claimed_as_long_as_the_mount_or_the_block(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = "https://first.test/v1/chat/completions", "https://second.test/v1/chat/completions"
+
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        fake = FakeLLM(default="a", hosts={"second.test/v1": "openai"})
+        claimed = [fake.claims("POST", url) for url in (first, second)]
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://first.test/v1")
+        with fake.mount(on):
+            other = fake.mount(httpx.Client())
+            monkeypatch.setenv("OPENAI_BASE_URL", "https://second.test/v1")
+            with fake.mount(requests.Session()):
+                assert said(await target.post(client, first)) == "a"
+                assert said(await target.post(client, second)) == "a"
+            assert fake.claims("POST", second)  # of the fake's own
+        assert fake.claims("POST", first)
+        other.unmount()
+        assert [fake.claims("POST", url) for url in (first, second)] == claimed == [False, True]
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://first.test/v1")
+        with intercept(strict=False) as block:
+            assert block.claims("POST", first)
+        assert not block.claims("POST", first)
+
+    target.run(case)
+
+
 # --- who has the check --------------------------------------------------------------------------
 
 
@@ -595,7 +623,7 @@ def test_a_copy_of_a_mounted_client_answers_as_long_as_that_and_has_mounts_of_it
 
 @pytest.mark.parametrize(
     "duplicate",
-    [copy.copy, copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # noqa: S301  # our own
+    [copy.copy, copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # our own
     ids=["copy", "deepcopy", "pickle"],
 )
 def test_a_copy_of_a_mounted_session_is_a_plain_one(duplicate: Callable[[Any], Any]) -> None:
@@ -795,6 +823,39 @@ def test_elsewhere_it_is_the_vendors_400_and_raised_at_the_end() -> None:
 def test_a_call_while_respx_is_not_started_is_refused_before_dns() -> None:
     with pytest.raises(UninterceptedCallError, match="only while it is started"), FakeLLM().mount(respx.mock):
         httpx.post(OPENAI, json=body_of())
+
+
+UNGUARDED = [
+    "https://ollama.com/v1/chat/completions",  # a host that others share
+    "http://localhost:11434/v1/chat/completions",
+    "https://llm.test/base/chat/completions",  # only this base path of it is declared
+]
+"""What the socket guard lets through, as it sees hosts only."""
+
+
+@each_mock
+@pytest.mark.parametrize("url", [OPENAI, *UNGUARDED])
+def test_a_call_while_a_mock_is_not_started_is_refused_wherever_it_goes(target: Target, url: str) -> None:
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        module = importlib.import_module(target.covers)
+        fake = FakeLLM(["a"], hosts={"llm.test/base": "openai"})
+        if hasattr(router_of(on), "stop"):  # else a router that is no mock
+            router_of(on).stop()
+        told = pytest.raises(UninterceptedCallError, match=rf"^POST {re.escape(url)} came by {target.covers}")
+        with told, fake.mount(on):
+            module.post(url, json=body_of())
+
+    target.run(case)
+
+
+@each_mock
+@pytest.mark.parametrize("url", UNGUARDED)
+def test_a_call_while_a_mock_is_started_is_answered_wherever_it_goes(target: Target, url: str) -> None:
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        with FakeLLM(["a"], hosts={"llm.test/base": "openai"}).mount(on):
+            assert said(await target.post(client, url)) == "a"
+
+    target.run(case)
 
 
 @pytest.mark.skipif(not has("openai>=3"), reason="needs openai>=3, which is built on httpx2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -42,11 +43,13 @@ class Coverage:
     Attributes:
         by: The library of mocks.
         library: The HTTP library that it sees.
+        sees: Whether it does at the moment, as it is started.
     """
 
     fake: FakeLLM
     by: str
     library: str
+    sees: Callable[[], bool]
 
     def claims(self, method: str, url: str) -> bool:
         """Whether its fake would answer, if only it saw the call."""
@@ -81,7 +84,7 @@ def _find(library: str, method: str, url: str) -> Handler | None:
         if entry.claims(method, url):
             if not isinstance(entry, Coverage):
                 return entry
-            if entry.library == library:
+            if entry.library == library and entry.sees():
                 return None  # it comes to the library of mocks
             return entry.fake if entry.fake in _open else entry
     if _open:
@@ -132,9 +135,10 @@ def enter(fake: FakeLLM) -> None:
     if fake._options.env:
         _environment.enter()
     try:
-        fake._declare_environment()
+        fake._hosts = fake._declare_environment()
         _add(fake)
     except BaseException:
+        fake._withdraw(fake._hosts)
         if fake._options.env:
             _environment.leave()
         raise
@@ -154,6 +158,7 @@ def innermost(fake: FakeLLM) -> None:
 def close(fake: FakeLLM) -> None:
     """Close a block without a word about it."""
     _remove(fake)
+    fake._withdraw(fake._hosts)
     if fake._options.env:
         _environment.leave()
     fake._home = None

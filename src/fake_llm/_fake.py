@@ -44,7 +44,7 @@ from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
-from fake_llm._routes import Route, Routes
+from fake_llm._routes import Declared, Route, Routes
 from fake_llm._script import (
     PASSED_ON,
     Broken,
@@ -113,6 +113,7 @@ class FakeLLM:
         self._home: Place | None = None
         self._homes: tuple[Place, ...] = ()
         self._mounted = 0
+        self._hosts: Declared = ()  # what its block found in the environment
 
     # --- what people use ---
 
@@ -335,11 +336,15 @@ class FakeLLM:
 
     # --- what stacks use ---
 
-    def _declare_environment(self) -> None:
-        """Claim the hosts that the environment names, such as that of `OPENAI_BASE_URL`."""
-        if self._options.env:
-            for place, provider in _environment.declared_hosts().items():
-                self._routes.declare(place, provider)
+    def _declare_environment(self) -> Declared:
+        """Claim the hosts that the environment names now, such as that of `OPENAI_BASE_URL`; gives what `_withdraw` takes."""
+        hosts = _environment.declared_hosts() if self._options.env else {}
+        return self._routes.declare(hosts) if hosts else ()
+
+    def _withdraw(self, hosts: Declared) -> None:
+        """Claim them no longer: the block, or the mount, that found them has ended."""
+        if hosts:
+            self._routes.withdraw(hosts)
 
     def claims(self, method: str, url: str) -> bool:
         """Whether a request is answered here: its host is a known LLM's, or declared."""

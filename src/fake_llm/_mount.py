@@ -136,7 +136,6 @@ def mount(fake: FakeLLM, target: Any, provider: str | None) -> Mounted:
     """Put a fake into a client or a library of mocks; see `FakeLLM.mount`."""
     _check(provider, "mount()")
     patches, coverage = _patches(fake, target, provider)
-    fake._declare_environment()
     return Mounted(fake, _name(target), patches, coverage)
 
 
@@ -153,6 +152,7 @@ class Mounted:
         self._coverage = coverage
         self._home: Place = here()
         self._in_place = False
+        self._hosts = fake._declare_environment()
         self._put()
 
     def _put(self) -> None:
@@ -174,6 +174,7 @@ class Mounted:
     def _take(self) -> None:
         for owner, attribute, _ in self._patches:
             _take(self, owner, attribute)
+        self._fake._withdraw(self._hosts)
         if self._coverage is not None:
             _blocks.uncover(self._coverage)
 
@@ -352,8 +353,9 @@ def _on_mocks(fake: FakeLLM, name: str, mock: Any, provider: str | None) -> tupl
     else:
         module = importlib.import_module("requests")
         answering = _stack("requests").adapter(fake)
-    patches: list[Patch] = _stack(name).mounted(mock, answering, fake.claims)
-    return patches, _blocks.Coverage(fake, name, module.__name__)
+    stack = _stack(name)
+    patches: list[Patch] = stack.mounted(mock, answering, fake.claims)
+    return patches, _blocks.Coverage(fake, name, module.__name__, partial(stack.sees, mock))
 
 
 def _clients(target: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
 from fake_llm._errors import ScriptError, sentence
 
-__all__ = ["Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
+__all__ = ["Declared", "Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {
@@ -145,18 +145,30 @@ class Routes:
     """
 
     def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
+        self._added: list[Declared] = []
         self._declared: Declared = ()
-        for place, name in (hosts or {}).items():
-            self.declare(place, name)
+        self.declare(hosts or {})
 
-    def declare(self, place: str, name: str) -> None:
-        """Add a host."""
-        provider = answerable(name, f"hosts= got {place!r}: {name!r}", lambda near: f"{{{place!r}: {near!r}}}")
-        netloc, base = _split(place)
-        added = (netloc, base, provider)
-        if added in self._declared:
-            return
-        self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
+    def declare(self, hosts: Mapping[str, str]) -> Declared:
+        """Add hosts; gives what `withdraw` takes."""
+        speaking = [(place, self._provider(place, name)) for place, name in hosts.items()]
+        added = tuple((*_split(place), provider) for place, provider in speaking)
+        self._added = [*self._added, added]
+        self._settle()
+        return added
+
+    def withdraw(self, added: Declared) -> None:
+        """Take hosts away again that were added, unless they were added by somebody else as well."""
+        self._added = [other for other in self._added if other is not added]
+        self._settle()
+
+    def _settle(self) -> None:
+        every = dict.fromkeys(host for added in self._added for host in added)
+        self._declared = tuple(sorted(every, key=lambda item: -len(item[1])))
+
+    @staticmethod
+    def _provider(place: str, name: str) -> Provider:
+        return answerable(name, f"hosts= got {place!r}: {name!r}", lambda near: f"{{{place!r}: {near!r}}}")
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
