@@ -42,7 +42,7 @@ def no_call(passed: Iterable[tuple[str, str, str]]) -> str:
         if provider is not None:
             return (
                 f"No call came to a host that is known, but {library} sent {method} {masked_url(url)}: "
-                f'write hosts={{"{parts.netloc}": "{provider}"}} to have it answered.'
+                f'write hosts={{"{parts.netloc.rpartition("@")[2]}": "{provider}"}} to have it answered.'
             )
     return NO_CALL
 

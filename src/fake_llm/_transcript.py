@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from fake_llm import _json
 from fake_llm._call import Call, vocabulary
 from fake_llm._dialect import Choice, parsed_arguments
-from fake_llm._errors import clipped
+from fake_llm._errors import clipped, masked
 from fake_llm._explain import counted
 from fake_llm._model import Message, SentToolCall, Usage
 from fake_llm._turns import Error, Image, Json, Raw, Refusal, Reply, Structured, Thinking, ToolCall
@@ -432,12 +432,6 @@ def _part(part: Any) -> str:
 
 # --- lines --------------------------------------------------------------------------------------
 
-_KEYS: Final = re.compile(
-    r"\b(sk-(?:ant-|proj-|or-|svcacct-)?|gsk_|xai-|hf_|pplx-|r8_|nvapi-|tgp_v1_|fw_|AIza|ya29\.|ghp_|github_pat_|AKIA)[A-Za-z0-9_-]{16,}"
-    r"|\b((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{16,}"
-)
-"""How the keys of vendors begin (2026-11): long enough to be no word."""
-
 _UNPRINTABLE: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
@@ -448,8 +442,7 @@ def _wrapped(
     kind: str, label: str, text: str, *, mark: str = "", first: int = 2, indent: int | None = None
 ) -> Iterator[_Line]:
     """Lines of at most the width, the label before the first of them; long texts are cut in the middle."""
-    text = _KEYS.sub(lambda found: f"{found[1] or found[2]}***", text)
-    text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
+    text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], masked(text))
     inset = (first + _LABEL if first else 0) if indent is None else indent
     lines = [line for part in (text.splitlines() or [""]) for line in _cut(part.expandtabs(4), _WIDTH - inset)]
     if len(lines) > _LINES:
