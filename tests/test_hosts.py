@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,29 @@ def test_a_base_url_in_the_environment_is_claimed(
     with fake_llm.intercept(["Hello!"]) as fake:
         assert "Hello!" in send(url, BODIES[CHAT]).text
     assert fake.calls[0].provider == provider
+
+
+@pytest.mark.parametrize("value", ["", " ", "not a url", "https://user:pw@h:badport/v1", "http://[::1", "*", "//"])
+@pytest.mark.parametrize("name", ["ANTHROPIC_BASE_URL", "OLLAMA_HOST"])
+def test_a_base_url_that_is_none_is_no_matter_of_other_sdks(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with fake_llm.intercept(["Hello!"]) as fake:
+        assert "Hello!" in send("https://api.openai.com/v1/chat/completions", BODIES[CHAT]).text
+    assert fake.calls[0].provider == "openai"
+
+
+@needs("openai")
+def test_a_dummy_names_nobodys_host() -> None:
+    import openai
+
+    assert openai
+    with fake_llm.intercept() as fake:
+        assert os.environ["AZURE_OPENAI_ENDPOINT"] == "https://fake-llm.openai.azure.com"
+        with fake_llm.intercept() as inner:
+            known = [*fake._routes.hosts("POST", "/v1/messages"), *inner._routes.hosts("POST", "/v1/messages")]
+    assert not [host for host in known if "fake-llm" in host]
 
 
 # --- the SDKs' own keys and look-ups --------------------------------------------------------------

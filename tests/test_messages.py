@@ -395,6 +395,11 @@ def test_a_predicate_that_is_no_function_is_refused() -> None:
         ({"llm.test": "opnai"}, "hosts= got 'llm.test': 'opnai', which is no provider that can be answered."),
         ({"": "openai"}, "hosts= got ''."),
         ({"http://[::1": "openai"}, "hosts= got 'http://[::1'."),
+        ({"https://me:pw@h:badport/v1": "openai"}, "hosts= got 'https://***@h:badport/v1'."),
+        (
+            {"me:pw@h/v1": "opnai"},
+            "hosts= got '***@h/v1': 'opnai', which is no provider that can be answered.",
+        ),
     ],
 )
 def test_hosts_that_cannot_be_are_refused(hosts: dict[str, str], came: str) -> None:

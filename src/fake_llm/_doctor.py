@@ -19,9 +19,10 @@ from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Any, Final
 
-from fake_llm._endpoints import PROVIDERS
+from fake_llm._environment import base_urls
 from fake_llm._intercept import intercept
 from fake_llm._model import masked_url
+from fake_llm._routes import placed
 from fake_llm._stacks import STACKS
 from fake_llm._tested import TESTED
 
@@ -261,8 +262,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list[Finding])
     not_intercepted: dict[str, str] = field(default_factory=dict[str, str])
     not_covered: dict[str, str] = field(default_factory=dict[str, str])
-    base_urls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """By the variable, the URL with what is secret in it masked, and the provider it stands for."""
+    base_urls: dict[str, tuple[str, str | None]] = field(default_factory=dict[str, tuple[str, str | None]])
+    """By the variable, the URL with what is secret in it masked, and the provider it stands for: `None` where it is no URL."""
 
     @property
     def failed(self) -> list[tuple[Finding, Call]]:
@@ -309,10 +310,8 @@ def examine(tell: Callable[[Finding], object] = lambda finding: None) -> Report:
         not_intercepted=_installed(name for name in OTHER_LIBRARIES if name not in STACKS),
         not_covered=_installed(OTHER_SDKS),
         base_urls={
-            name: (masked_url(url), provider.name)
-            for provider in PROVIDERS
-            for name in provider.base_urls
-            if (url := os.environ.get(name))
+            name: (masked_url(os.environ[name].strip()), provider.name if placed(url) is not None else None)
+            for name, url, provider in base_urls()
         },
     )
     for library, installed in candidates():

@@ -199,7 +199,7 @@ def unknown_endpoint(request: Request, provider: Provider) -> str:
 def unknown_host(request: Request, routes: Routes) -> str:
     """A host that nobody claims was called where the fake is mounted."""
     speaks = likely(request.method, request.path) or "openai"
-    hosts = routes.hosts
+    hosts = routes.hosts(request.method, request.path)
     return sentence(
         f"{request.method} {masked_url(request.url)} came in {_thread()}, where the fake is mounted: a host that isn't known.",
         "Known are "

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
 from fake_llm._errors import ScriptError, sentence
+from fake_llm._model import masked_url
 
-__all__ = ["Declared", "Route", "Routes", "answerable", "known_provider", "likely", "paths_of"]
+__all__ = ["Declared", "Route", "Routes", "answerable", "known_provider", "likely", "paths_of", "placed"]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {
@@ -72,24 +73,31 @@ def _route(declared: Declared, method: str, url: str) -> Route | None:
     return Route(known, known.find(method, path))
 
 
-def _split(place: str) -> tuple[str, str]:
-    """Host with port and base path of a declared place, as they stand in the URLs of clients."""
+def placed(place: str) -> tuple[str, str] | None:
+    """Host with port and base path of a declared place, as they stand in the URLs of clients; `None` for what is no place."""
     try:
         split = urlsplit(place.strip() if "://" in place else f"//{place.strip()}")
         host, port = (split.hostname or "").rstrip("."), split.port
         host = host if host.isascii() else host.encode("idna").decode()
     except ValueError:  # half a bracket of an IPv6 address, a port that is none, a name that is none
-        host, port, split = "", None, urlsplit("")
+        return None
     if not host or "*" in host or " " in host:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
+
+
+def _split(place: str) -> tuple[str, str]:
+    found = placed(place)
+    if found is None:
         raise ScriptError(
             sentence(
-                f"hosts= got {place!r}.",
+                f"hosts= got {masked_url(place)!r}.",
                 "A host is a name or an address, with a port and a base path if there are.",
                 'Write hosts={"llm.corp.example:8080/base": "openai"}.',
             )
         )
-    shown = f"[{host}]" if ":" in host else host
-    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -168,7 +176,8 @@ class Routes:
 
     @staticmethod
     def _provider(place: str, name: str) -> Provider:
-        return answerable(name, f"hosts= got {place!r}: {name!r}", lambda near: f"{{{place!r}: {near!r}}}")
+        shown = masked_url(place) if isinstance(place, str) else place
+        return answerable(name, f"hosts= got {shown!r}: {name!r}", lambda near: f"{{{shown!r}: {near!r}}}")
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
@@ -182,11 +191,12 @@ class Routes:
         speaks = _BY_NAME[likely(method, path) or "openai"]
         return Route(Provider(name="unknown", hosts=(), endpoints=speaks.endpoints), None)
 
-    @property
-    def hosts(self) -> list[str]:
-        """The hosts that are answered, for people, those of the block first."""
+    def hosts(self, method: str, path: str) -> list[str]:
+        """The hosts that are answered, for people: those of the block first, then those that have such a path."""
         declared = [f"{netloc}{base}" for netloc, base, _ in self._declared]
-        return declared + [host for provider in PROVIDERS if provider.endpoints for host in provider.hosts]
+        able = [provider for provider in PROVIDERS if provider.endpoints]
+        able.sort(key=lambda provider: provider.find(method, path) is None)
+        return declared + [host for provider in able for host in provider.hosts]
 
     def known(self, host: str, port: int | None) -> bool:
         """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""
