@@ -95,6 +95,50 @@ ANSWERED = [
     ("copilot", CHAT, "https://api.individual.githubcopilot.com/chat/completions"),
     ("copilot", RESPONSES, "https://api.githubcopilot.com/responses"),
     ("copilot", MESSAGES, "https://api.githubcopilot.com/v1/messages"),
+    # by region, and where data has to stay (the vendors' pages, 2026-11)
+    *(
+        ("openai", CHAT, f"https://{region}.api.openai.com/v1/chat/completions")
+        for region in ("eu", "us", "ae", "mtls")
+    ),
+    ("openai", RESPONSES, "https://eu.api.openai.com/v1/responses"),
+    *(("xai", CHAT, f"https://{region}.api.x.ai/v1/chat/completions") for region in ("us", "us-east-1", "eu-west-1")),
+    *(("openrouter", CHAT, f"https://{region}.openrouter.ai/api/v1/chat/completions") for region in ("eu", "us")),
+    *(
+        ("azure", CHAT, f"https://r.openai.azure.{country}/openai/deployments/d/chat/completions?api-version=1")
+        for country in ("com", "us", "cn")
+    ),
+    ("azure", RESPONSES, "https://r.openai.azure.us/openai/v1/responses"),
+    ("azure", CHAT, "https://r.cognitiveservices.azure.us/openai/v1/chat/completions"),
+    ("azure", CHAT, "https://phi.eastus2.models.ai.azure.com/chat/completions"),
+    ("azure", CHAT, "https://mistral.eastus2.models.ai.azure.com/v1/chat/completions"),
+    ("azure", CHAT, "https://llama.eastus2.inference.ai.azure.com/v1/chat/completions"),
+    ("azure", CHAT, "https://r.services.ai.azure.com/models/chat/completions"),
+    ("azure", CHAT, "https://r.services.ai.azure.com/api/projects/p/openai/v1/chat/completions"),
+    ("azure", RESPONSES, "https://r.services.ai.azure.com/api/projects/p/openai/v1/responses"),
+    ("dashscope", CHAT, "https://cn-hongkong.dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"),
+    ("copilot", CHAT, "https://copilot-api.octo.ghe.com/chat/completions"),
+    (
+        "gemini",
+        "gemini",
+        "https://generativelanguage.mtls.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent",
+    ),
+]
+
+REFUSED = [
+    ("vertex", "aiplatform.googleapis.com"),
+    ("vertex", "europe-west9-aiplatform.googleapis.com"),
+    ("vertex", "aiplatform.eu.rep.googleapis.com"),
+    ("vertex", "us-central1-aiplatform.mtls.googleapis.com"),
+    ("vertex", "aiplatform-genai1.p.googleapis.com"),
+    ("vertex", "123.us-central1-456.prediction.vertexai.goog"),
+    ("bedrock", "bedrock-runtime.us-east-1.amazonaws.com"),
+    ("bedrock", "bedrock-runtime-fips.us-gov-west-1.amazonaws.com"),
+    ("bedrock", "bedrock-runtime.cn-north-1.amazonaws.com.cn"),
+    ("bedrock", "bedrock-runtime.us-east-1.api.aws"),
+    ("bedrock", "bedrock-agent-runtime.us-east-1.amazonaws.com"),
+    ("bedrock", "vpce-1-2.bedrock-runtime.us-east-1.vpce.amazonaws.com"),
+    ("mistral", "api.mistral.ai"),
+    ("mistral", "api.eu.mistral.ai"),
 ]
 
 HI = [{"role": "user", "content": "Hi"}]
@@ -157,7 +201,23 @@ def test_another_path_of_a_models_host_never_leaves_the_machine(url: str, said: 
     fake.failures.clear()
 
 
+@pytest.mark.parametrize(("provider", "host"), REFUSED)
+def test_a_host_that_is_not_answered_yet_is_refused(provider: str, host: str) -> None:
+    with fake_llm.intercept(strict=False) as fake, pytest.raises(UnknownEndpointError) as caught:
+        send(f"https://{host}/v1/any", {})
+    assert f"a known LLM host ({provider}) that isn't answered yet" in str(caught.value)
+    assert Routes().known(host, 443)
+    fake.failures.clear()
+
+
 LEFT_ALONE = [
+    "https://s3.us-east-1.amazonaws.com/bucket",
+    "https://bedrock.us-east-1.amazonaws.com/foundation-models",
+    "https://storage.googleapis.com/bucket/key",
+    "https://docs.x.ai/docs",
+    "https://console.mistral.ai/",
+    "https://account.blob.core.windows.net/c/b",
+    "https://management.azure.com/subscriptions",
     "https://huggingface.co/org/name/resolve/main/tokenizer.json",
     "https://huggingface.co/api/models/org/name",
     "https://huggingface.co/api/models/org/name/revision/main",

@@ -370,7 +370,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     Provider(
         name="gemini",
-        hosts=("generativelanguage.googleapis.com",),
+        hosts=("generativelanguage.googleapis.com", "generativelanguage.mtls.googleapis.com"),
         prefix="/{version}",
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),),
@@ -406,14 +406,19 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     Provider(
         name="azure",
-        hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
-        prefix="/openai[/v1|/deployments/{deployment}]",
+        hosts=(
+            *("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+            *("*.openai.azure.us", "*.services.ai.azure.us", "*.cognitiveservices.azure.us"),
+            *("*.openai.azure.cn", "*.services.ai.azure.cn", "*.cognitiveservices.azure.cn"),
+            *("*.models.ai.azure.com", "*.inference.ai.azure.com"),  # a model that is deployed by itself
+        ),
+        prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models]"),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES),
             _embeddings(difference=AZURE_CHAT),
-            _embeddings(difference=AZURE_CHAT, prefix="[/models]"),
+            _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
             *_messages("/anthropic/v1"),
         ),
@@ -459,7 +464,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible(
         "openrouter",
-        "openrouter.ai",
+        "openrouter.ai *.openrouter.ai",
         "/api/v1",
         embeds=True,
         difference=OPENROUTER,
@@ -471,7 +476,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible(
         "xai",
-        "api.x.ai",
+        "api.x.ai *.api.x.ai",
         difference=XAI,
         credentials=(("langchain_xai", "XAI_API_KEY", "xai-fake-llm", ()),),
         wire=BARE_SSE,
@@ -553,7 +558,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible(
         "dashscope",
-        "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
+        "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com *.dashscope.aliyuncs.com",
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
         embeds=True,
@@ -621,20 +626,34 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible(
-        "copilot", "api.githubcopilot.com *.githubcopilot.com", "", embeds=True, more=(*_responses(), *_messages("/v1"))
+        "copilot",
+        "api.githubcopilot.com *.githubcopilot.com copilot-api.*.ghe.com",
+        "",
+        embeds=True,
+        more=(*_responses(), *_messages("/v1")),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="vertex", hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com")),
+    Provider(
+        name="vertex",
+        hosts=(
+            *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+            *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
+            *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
+        ),
+    ),
     Provider(
         name="bedrock",
         hosts=(
-            "bedrock-runtime.*.amazonaws.com",
-            "bedrock-runtime-fips.*.amazonaws.com",
-            "bedrock-mantle.*.api.aws",
-            "aws-external-anthropic.*.api.aws",
+            *(
+                f"{service}.*.{domain}"
+                for service in ("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime")
+                for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
+            ),
+            *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
+            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
         ),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai")),
+    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
