@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fake_llm import _environment, _install, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, sentence
@@ -23,7 +24,21 @@ from fake_llm._stacks import STACKS
 if TYPE_CHECKING:
     from fake_llm._fake import FakeLLM
 
-__all__ = ["Coverage", "close", "cover", "enter", "innermost", "judge", "leave", "opened", "uncover"]
+__all__ = [
+    "Coverage",
+    "close",
+    "cover",
+    "displace",
+    "enter",
+    "innermost",
+    "judge",
+    "judge_mount",
+    "leave",
+    "opened",
+    "place",
+    "placed",
+    "uncover",
+]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -180,6 +195,29 @@ def uncover(coverage: Coverage) -> None:
     _remove(coverage)
 
 
+def place(fake: FakeLLM) -> None:
+    """A fake was mounted, or a transport made that answers by it: a test that runs meanwhile is its home."""
+    with _lock:
+        _placed[fake] = None
+    if (witness := _witness.current()) is not None:
+        witness.mount(fake)
+
+
+def displace(fake: FakeLLM) -> None:
+    """Its last mount was taken out."""
+    with _lock:
+        _placed.pop(fake, None)
+
+
+def placed() -> tuple[FakeLLM, ...]:
+    """The fakes that are mounted somewhere, as long as somebody has them."""
+    with _lock:
+        return tuple(_placed)
+
+
+_placed: Final[WeakKeyDictionary[FakeLLM, None]] = WeakKeyDictionary()
+
+
 def _add(entry: Entry) -> None:
     global _open  # noqa: PLW0603 - blocks are process-wide
     _install.install(_find, _known, _refuse, _WATCHES)
@@ -196,9 +234,25 @@ def _remove(entry: Entry) -> None:
     _install.uninstall()
 
 
+def judge_mount(fake: FakeLLM, error: BaseException | None, *, turns: bool) -> None:
+    """Raise what the end of a mount raises: no failure twice, as a fake may be mounted several times.
+
+    Args:
+        fake: The fake.
+        error: What is leaving.
+        turns: Whether turns that are left are judged too.
+    """
+    verdict = fake._verdict(error, unsettled=True, turns=turns)
+    fake._settle()
+    _leave(fake, error, verdict)
+
+
 def judge(fake: FakeLLM, error: BaseException | None) -> None:
     """Raise what the end of a block raises in place of what is leaving it."""
-    verdict = fake._verdict(error)
+    _leave(fake, error, fake._verdict(error))
+
+
+def _leave(fake: FakeLLM, error: BaseException | None, verdict: BaseException | None) -> None:
     if verdict is None:
         if fake.remaining and not fake.calls and not fake.side_calls and error is not None and _unreached(error):
             error.add_note(f"fake_llm: {no_call(_passed)}")

@@ -11,7 +11,7 @@ import hashlib
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -106,6 +106,9 @@ class FakeLLM:
         self._calls = Calls()
         self._side_calls = Calls()
         self._failures: list[BaseException] = []
+        self._settled: list[
+            BaseException
+        ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
@@ -113,6 +116,7 @@ class FakeLLM:
         self._home: Place | None = None
         self._homes: tuple[Place, ...] = ()
         self._mounted = 0
+        self._bare = False
         self._hosts: Declared = ()  # what its block found in the environment
 
     # --- what people use ---
@@ -229,6 +233,7 @@ class FakeLLM:
             self._calls.clear()
             self._side_calls.clear()
             self._failures.clear()
+            self._settled.clear()
             self._told.clear()
             self._seen.clear()
             self._store.answered.clear()
@@ -322,6 +327,7 @@ class FakeLLM:
     def check(self) -> None:
         """Raise what the end of a block would: the first failure, else `UnusedReplyError` for turns that are left."""
         verdict = self._verdict(None)
+        self._settle()
         if verdict is not None:
             raise verdict
 
@@ -642,8 +648,16 @@ class FakeLLM:
         place = here()
         return place == self._home or place in self._homes
 
-    def _verdict(self, leaving: BaseException | None) -> BaseException | None:
-        """What the end of the block raises in place of what is leaving it, `None` to leave it so."""
+    def _verdict(
+        self, leaving: BaseException | None, *, unsettled: bool = False, turns: bool = True
+    ) -> BaseException | None:
+        """What the end of the block raises in place of what is leaving it, `None` to leave it so.
+
+        Args:
+            leaving: What is leaving it.
+            unsettled: Only of failures that aren't settled.
+            turns: Also for turns that are left.
+        """
         if isinstance(leaving, FunctionTurnError):
             return leaving.original
         if isinstance(leaving, FakeLLMFailure):
@@ -654,19 +668,24 @@ class FakeLLM:
                 return first.original if isinstance(first, FunctionTurnError) else first
         if leaving is not None and any(map(_stops, _leaves(leaving))):
             return None
-        failure = self._first_failure()
+        failure = self._first_failure(self._settled if unsettled else ())
         if failure is not None:
             return None if failure is leaving else failure
-        if self._options.strict and leaving is None and not self._told and self.remaining:
+        if turns and self._options.strict and leaving is None and not self._told and self.remaining:
             return UnusedReplyError(unused(self._script, self._calls))
         return None
 
-    def _first_failure(self) -> BaseException | None:
+    def _first_failure(self, settled: Sequence[BaseException] = ()) -> BaseException | None:
         """The first that is still to be raised: without `strict`, of the test's own errors only."""
-        failures = [error for error in self._failures if not any(error is told for told in self._told)]
+        over = [*self._told, *settled]
+        failures = [error for error in self._failures if not any(error is other for other in over)]
         if not self._options.strict:
             failures = [error for error in failures if not isinstance(error, FakeLLMFailure)]
         return failures[0] if failures else None
+
+    def _settle(self) -> None:
+        """What failed until now has been judged."""
+        self._settled = self._failures.copy()
 
     def _tell(self, error: BaseException) -> None:
         """A test in the block was left by this and has been reported: neither it nor the turns it left are raised again."""

@@ -17,7 +17,7 @@ from functools import partial
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from fake_llm import _blocks, _witness
+from fake_llm import _blocks
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Fault, Request, Response
 from fake_llm._place import Place, here
@@ -109,6 +109,8 @@ def _bare(fake: FakeLLM, provider: str | None, where: str) -> _Via:
     place = here()
     if place not in fake._homes:
         fake._homes = (*fake._homes, place)
+    fake._bare = True
+    _blocks.place(fake)
     return _Via(fake, provider)
 
 
@@ -168,8 +170,7 @@ class Mounted:
         except BaseException:
             self._take()
             raise
-        if (witness := _witness.current()) is not None:
-            witness.enter(self._fake)
+        _blocks.place(self._fake)
 
     def _take(self) -> None:
         for owner, attribute, _ in self._patches:
@@ -181,7 +182,7 @@ class Mounted:
     def unmount(self) -> None:
         """Take the fake out, without a check; once it is out, nothing more happens.
 
-        `fake.check()` raises what the end of a block would.
+        `fake.check()` raises what the end of a block would; in a test that pytest runs, what failed and wasn't checked fails that.
         """
         with _lock:
             if not self._in_place:
@@ -190,6 +191,8 @@ class Mounted:
             self._fake._mounted -= 1
             self._leave_home()
             self._take()
+            if not (self._fake._mounted or self._fake._bare):
+                _blocks.displace(self._fake)
 
     def _leave_home(self) -> None:
         homes = list(self._fake._homes)
@@ -210,8 +213,8 @@ class Mounted:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.unmount()
-        if not self._fake._mounted and self._fake not in _blocks.opened():  # else who leaves last has the say
-            _blocks.judge(self._fake, error)
+        if self._fake not in _blocks.opened():  # else its block has the say
+            _blocks.judge_mount(self._fake, error, turns=not self._fake._mounted)
 
     async def __aenter__(self) -> FakeLLM:
         return self.__enter__()

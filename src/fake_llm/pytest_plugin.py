@@ -289,12 +289,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     finally:
         _witness.call(before)
+        if _WITNESS in item.stash:
+            del item.stash[_WITNESS]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Open the block of a marked test, at the latest when its fixtures are there."""
-    item.stash[_WITNESS] = witness = _witness.Witness(_open())
+    item.stash[_WITNESS] = witness = _witness.Witness(dict.fromkeys((*_open(), *_placed())))
     _witness.call(witness)
     try:
         result = yield
@@ -357,20 +359,26 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Raise what went wrong in the teardown after all of it: pytest stops there at a `BaseException` (9.2, 2026-11)."""
     fake = item.stash.get(_FAKE, None)
-    witness = item.stash[_WITNESS]
+    witness = item.stash.get(_WITNESS, None)
+    if witness is None:  # somebody skipped the test before our setup
+        return (yield)
     witness.late = late = []
     homes = [(block, block._home, block._homes) for block in _known()]
     for block, *_ in homes:
-        block._home, block._homes = None, () if block._mounted else block._homes
+        block._home, block._homes = None, ()
     try:
         return (yield)
     finally:
         witness.late = None
         for block, home, mounts in homes:
             block._home = home if block in _open() else None
-            block._homes = mounts if block._mounted else block._homes
+            block._homes = mounts if block._mounted or block._bare else ()
         if fake is not None and (failure := fake._first_failure()) is not None:
             late.append(failure)
+        for mounted in _mounted():
+            if (failure := mounted._first_failure(mounted._settled)) is not None:
+                late.append(failure)
+            mounted._settle()
         if late and isinstance(sys.exc_info()[1], (Exception, NoneType)):
             raise late[0]
 
@@ -391,7 +399,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _sections(witness: _witness.Witness) -> Iterator[tuple[str, str]]:
     """The calls of each block that the test entered, and of those around it that it called."""
     around = [fake for fake, *before in witness.around if before != [len(fake.calls), len(fake.side_calls)]]
-    blocks = [*around, *witness.entered]
+    blocks = list(dict.fromkeys((*around, *witness.entered)))
     left_out = witness.count - len(witness.entered)
     for number, fake in enumerate(blocks, left_out + 1):
         name = "LLM calls" if len(blocks) == 1 and not left_out else f"LLM calls ({number} of {left_out + len(blocks)})"
@@ -404,11 +412,25 @@ def _open() -> tuple[FakeLLM, ...]:
     return () if blocks is None else blocks.opened()
 
 
+def _placed() -> tuple[FakeLLM, ...]:
+    """The fakes that are mounted somewhere."""
+    blocks = sys.modules.get("fake_llm._blocks")
+    return () if blocks is None else blocks.placed()
+
+
+def _mounted() -> tuple[FakeLLM, ...]:
+    """The fakes that the test mounted, and those that are mounted around it; those of open blocks are for these to judge."""
+    witness = _witness.current()
+    mounted = () if witness is None else witness.mounted
+    blocks = _open()
+    return tuple(fake for fake in dict.fromkeys((*_placed(), *mounted)) if fake not in blocks)
+
+
 def _known() -> tuple[FakeLLM, ...]:
-    """The fakes of the open blocks, and those that the test entered or mounted."""
+    """The fakes of the open blocks and of the mounts, and those that the test entered."""
     witness = _witness.current()
     entered = () if witness is None else witness.entered
-    return tuple(dict.fromkeys((*_open(), *entered)))
+    return tuple(dict.fromkeys((*_open(), *_mounted(), *entered)))
 
 
 def _judge(item: pytest.Item, error: BaseException | None) -> None:
@@ -417,12 +439,16 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
     if error is None and caught:
         error = caught[0].value
     fake = item.stash.get(_FAKE, None)
+    mounted = _mounted()
     try:
-        if fake is not None:
+        if mounted or fake is not None:
             from fake_llm import _blocks
 
-            _blocks.judge(fake, error)
-        elif error is not None and (original := _original(error)) is not error:
+            for each in mounted:
+                _blocks.judge_mount(each, error, turns=False)
+            if fake is not None:
+                _blocks.judge(fake, error)
+        if fake is None and error is not None and (original := _original(error)) is not error:
             _raise(original)
     except BaseException as verdict:
         if caught:
@@ -433,6 +459,8 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
     finally:
         if fake is not None:
             fake._told.extend(fake._failures)
+        for each in mounted:
+            each._settle()
 
 
 def _ours(error: BaseException) -> bool:

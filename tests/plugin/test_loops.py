@@ -202,4 +202,4 @@ def test_outcomes(runner: Runner, run: Run) -> None:
 def test_a_failure_in_a_group_of_tasks(runner: Runner, run: Run) -> None:
     result = run(runner.mark + GROUP, ini=runner.ini, passed=1, failed=2)
 
-    result.stdout.fnmatch_lines(["E *fake_llm.UnscriptedCallError: Call 0 *"] * 2)
+    result.stdout.fnmatch_lines(["E *fake_llm.UnscriptedCallError: Call 0: *"] * 2)

@@ -114,6 +114,53 @@ def test_many():
     ]
 
 
+def test_what_is_mounted_has_its_section(run: Run) -> None:
+    result = run(
+        """
+@pytest.fixture(scope="module")
+def client():
+    with httpx.Client(verify=False) as client, FakeLLM(default="a").mount(client):
+        yield client
+
+def ask_by(client, text):
+    client.post("https://api.openai.com/v1/chat/completions", json=body(text))
+
+def test_before(client):
+    ask_by(client, "What is asked before?")
+
+def test_mounted(client):
+    ask_by(client, "What is asked of a mount?")
+    assert 0
+
+def test_twice():
+    fake = FakeLLM(default="a")
+    for _ in range(2):
+        with fake.mount(client := httpx.Client(verify=False)):
+            ask_by(client, "What is asked twice?")
+    assert 0
+
+def test_transport():
+    ask_by(httpx.Client(transport=FakeLLM(default="a").httpx_transport()), "What is asked of a transport?")
+    assert 0
+
+def test_silent(client):
+    assert 0
+""",
+        passed=1,
+        failed=4,
+    )
+
+    assert sections(result) == 3
+    asked = [line.split(None, 1)[1] for line in result.stdout.lines if line.strip().startswith("user  ")]
+    assert asked == [
+        "What is asked before?",
+        "What is asked of a mount?",
+        "What is asked twice?",
+        "What is asked twice?",
+        "What is asked of a transport?",
+    ]
+
+
 def test_without_a_call(run: Run) -> None:
     result = run("def test_it(fake_llm):\n    assert 0\n", failed=1)
 

@@ -185,7 +185,7 @@ def test_a_failure_fails_its_test_and_no_other_in_a_runner_that_stays(run: Run, 
 
     result = run(SHARED.format(backend=backend), "-p", "no:asyncio", passed=1, failed=3)
 
-    result.stdout.fnmatch_lines(["*UnscriptedCallError: Call 0 (openai chat gpt-5) came in*"] * 3)
+    result.stdout.fnmatch_lines(["*UnscriptedCallError: Call 0: no turn was left for it*"] * 3)
 
 
 def test_the_example_in_the_docstring_runs(run: Run) -> None:
