@@ -425,9 +425,8 @@ def test_failures_are_raised_while_another_mount_is_left_and_once() -> None:
     fake.mount(requests.Session())
     for _ in range(2):
         client = httpx.Client()
-        with pytest.raises(UnscriptedCallError), fake.mount(client):
-            with contextlib.suppress(UnscriptedCallError):
-                client.post(OPENAI, json=body_of())
+        with pytest.raises(UnscriptedCallError), fake.mount(client), contextlib.suppress(UnscriptedCallError):
+            client.post(OPENAI, json=body_of())
         with fake.mount(client):
             pass
 

@@ -883,6 +883,54 @@ def pytest_runtest_setup(item):
 """,
         options=("-p", "no:logging"),  # it fails as well (pytest 9.2, 2026-11)
     ),
+    "unittest's expected failures": Case(
+        """
+@pytest.mark.fake_llm(["Hello"])
+class TestIt(unittest.TestCase):
+    @unittest.expectedFailure
+    def test_unused(self):
+        pass
+
+    @unittest.expectedFailure
+    def test_kept(self):
+        ask()
+        ask_in_a_thread()
+
+    @unittest.expectedFailure
+    def test_unscripted(self):
+        ask(), ask()
+
+    @unittest.expectedFailure
+    def test_unexpected(self):
+        ask()
+
+@unittest.expectedFailure
+class TestThat(unittest.TestCase):
+    @pytest.mark.fake_llm(["Hello"])
+    def test_unused(self):
+        pass
+
+    def test_mounted(self):
+        client = httpx.Client(verify=False)
+        FakeLLM().mount(client)
+        try:
+            client.post("https://api.openai.com/v1/chat/completions", json=body("Hi"))
+        except BaseException:
+            pass
+
+class TestAsync(unittest.IsolatedAsyncioTestCase):
+    @unittest.expectedFailure
+    @pytest.mark.fake_llm(["Hello"])
+    async def test_unused(self):
+        pass
+
+    @unittest.expectedFailure
+    async def test_unexpected(self):
+        pass
+""",
+        {"xfailed": 6, "failed": 2},
+        ("*Unexpected success*",),
+    ),
     # --- subtests ---
     "subtests": Case(
         """
