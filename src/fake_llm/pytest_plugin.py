@@ -60,6 +60,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -386,14 +387,74 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Tell the blocks what is reported, and add the calls to the report of what failed."""
+    if call.excinfo is not None:
+        _shorten(item, call.excinfo)
     report: pytest.TestReport = yield
     if call.excinfo is not None:
+        _locate(item, call.excinfo.value, report)
+        _mask(call.excinfo.value, report)
         for fake in _known():
             fake._tell(call.excinfo.value)
     witness = item.stash.get(_WITNESS, None)
     if report.failed and witness is not None:
         report.sections.extend(_sections(witness))
     return report
+
+
+def _shorten(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Leave frames out that pytest shows in a doctest: it hides none there (9.2, 2026-11)."""
+    if not hasattr(item, "dtest"):
+        return
+    for failure in _in_doctest(excinfo.value):
+        failure.exc_info = (*failure.exc_info[:2], None)  # its example is shown
+    if _is_verdict(excinfo.value):
+        excinfo.traceback = type(excinfo.traceback)([])
+
+
+def _in_doctest(error: BaseException) -> list[Any]:
+    """The failures of a doctest that are ours."""
+    doctest = sys.modules.get("doctest")
+    failures = getattr(error, "failures", (error,)) if doctest is not None else ()
+    unexpected = getattr(doctest, "UnexpectedException", ())
+    return [failure for failure in failures if isinstance(failure, unexpected) and _ours(failure.exc_info[1])]
+
+
+def _locate(item: pytest.Item, error: BaseException, report: pytest.TestReport) -> None:
+    """Say where the test is, in place of the remark that all frames of a failure of ours are hidden."""
+    chain = getattr(report.longrepr, "chain", None)
+    if not chain or not _is_verdict(error):
+        return
+    shown = chain[-1][0]
+    if shown.extraline is not None and "entries are hidden" in shown.extraline:
+        file, line, _ = item.location
+        shown.extraline = f"{file}:{(line or 0) + 1}: {type(error).__name__}"
+
+
+def _mask(error: BaseException, report: pytest.TestReport) -> None:
+    """Mask keys in what pytest shows of the last frame, that of an HTTP library: it has the request at hand."""
+    if not _ours(error):
+        return
+    from fake_llm._errors import masked
+    from fake_llm._model import masked_url
+
+    def safe(text: str) -> str:
+        return masked(_URL.sub(lambda found: masked_url(found[0]), text))
+
+    for traceback, *_ in getattr(report.longrepr, "chain", ()):
+        for entry in traceback.reprentries:
+            if (arguments := getattr(entry, "reprfuncargs", None)) is not None:
+                arguments.args = [(name, safe(str(value))) for name, value in arguments.args]
+            if (names := getattr(entry, "reprlocals", None)) is not None:
+                names.lines = list(map(safe, names.lines))
+
+
+_URL: Final = re.compile(r"https?://[^\s'\"<>]+")
+
+
+def _is_verdict(error: BaseException) -> bool:
+    """Whether the end of a block may have raised it."""
+    errors = sys.modules.get("fake_llm._errors")
+    return errors is not None and (_ours(error) or isinstance(error, errors.UnusedReplyError))
 
 
 def _sections(witness: _witness.Witness) -> Iterator[tuple[str, str]]:
@@ -438,6 +499,10 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
     caught = getattr(item, "_excinfo", None)  # where pytest keeps what unittest has caught
     if error is None and caught:
         error = caught[0].value
+    if error is not None and _in_doctest(error):  # it says at which example
+        for fake in _known():
+            fake._told.extend(fake._failures)
+        return
     expected = error is not None and _was_to_fail(item, error)
     if expected:
         error = None
