@@ -1,16 +1,23 @@
-"""The tables of the reference, made from the code when the pages are built; `conf.py` has the directive."""
+"""What the pages have from the code: tables, lists and texts, each between two comments.
+
+`python docs/_tables.py` lists the pages that are out of step with the code, and with `--write` puts them in step.
+"""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import inspect
+import os
 import re
 import runpy
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from fake_llm import Error, _tables, intercept, pytest_plugin
+import fake_llm
+from fake_llm import Error, _errors, _tables, intercept, pytest_plugin
 from fake_llm._dialect import Asked, Dialect, Exchange, Ids
 from fake_llm._endpoints import ERRANDS, PROVIDERS, Errand, Provider
 from fake_llm._model import Headers, Request
@@ -18,9 +25,9 @@ from fake_llm._options import BlockOptions, Options
 from fake_llm._render import render_error
 from fake_llm._turns import ERROR_NAMES, PART_TYPES, Structured
 
-__all__ = ["TABLES", "markdown"]
+__all__ = ["MADE", "TABLES", "markdown", "out_of_step", "renewed"]
 
-Table = tuple[Sequence[str], list[Sequence[str]]]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """The titles of the columns, and the rows."""
 
 
@@ -29,6 +36,31 @@ def markdown(name: str) -> str:
     titles, rows = TABLES[name]()
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+# --- the pages ----------------------------------------------------------------------------------
+
+DOCS = Path(__file__).resolve().parent
+BETWEEN = re.compile(
+    r"(?P<begin><!-- made by docs/_tables\.py: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
+)
+
+
+def renewed(text: str) -> str:
+    """A page with what stands between its comments made anew."""
+    return BETWEEN.sub(lambda found: f"{found['begin']}\n{MADE[found['name']]()}\n\n{found['end']}", text)
+
+
+def out_of_step(*, write: bool = False) -> list[str]:
+    """The pages that don't say what the code says; with `write` they do afterwards."""
+    found = []
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (new := renewed(text)) != text:
+            found.append(page.relative_to(DOCS).as_posix())
+            if write:
+                page.write_text(new, encoding="utf-8")
+    return found
 
 
 # --- hosts --------------------------------------------------------------------------------------
@@ -78,6 +110,16 @@ def _becomes(errand: Errand) -> str:
         return "passed on"
     refused = errand.lender.name == "metadata"
     return "refused at once" if refused else "answered with a dummy token"
+
+
+def credentials() -> Table:
+    """The dummies that stand in the environment while a block is open, by the SDK that wants them."""
+    rows = [
+        (f"`{module}`", f"`{provider.name}`", f"`{variable}`", f"`{dummy}`", _codes(others))
+        for provider in PROVIDERS
+        for module, variable, dummy, others in provider.credentials
+    ]
+    return ("SDK", "provider", "variable", "dummy", "not where this is set"), rows
 
 
 def _vocabularies(provider: Provider) -> list[str]:
@@ -211,13 +253,13 @@ def coexistence() -> Table:
 
 # --- examples -----------------------------------------------------------------------------------
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = DOCS.parent / "examples"
 
 
 def examples() -> Table:
     """The examples, each with the first sentence of its docstring."""
     rows = [
-        (f"{{download}}`{file.name} </../examples/{file.name}>`", _first_paragraph(file))
+        (f"[`{file.name}`]({os.path.relpath(file, DOCS / 'how-to')})", _first_paragraph(file))
         for file in sorted(EXAMPLES.glob("test_*.py"))
     ]
     return ("file", "what it shows"), rows
@@ -227,15 +269,50 @@ def _first_paragraph(file: Path) -> str:
     return " ".join((ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n\n")[0].split())
 
 
+# --- names and texts ----------------------------------------------------------------------------
+
+
+def names() -> Table:
+    """Every public name with the first paragraph of its docstring."""
+    rows = [(f"`{name}`", _lead(getattr(fake_llm, name))) for name in fake_llm.__all__]
+    return ("name", "what it is"), rows
+
+
+def _lead(what: object) -> str:
+    return " ".join((inspect.getdoc(what) or "").partition("\n\n")[0].split())
+
+
+def _prose(module: object) -> str:
+    """A docstring after its first paragraph; `::` is a colon in Markdown, what is indented is code in both."""
+    text = (inspect.getdoc(module) or "").partition("\n\n")[2]
+    return re.sub(r"^:\n\n", "", re.sub(r"::$", ":", text, flags=re.MULTILINE))
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     "hosts": hosts,
     "refused": refused,
     "endpoints": endpoints,
     "errands": errands,
+    "credentials": credentials,
     "turns": turns,
     "errors": errors,
     "options": options,
     "ini": ini,
     "coexistence": coexistence,
     "examples": examples,
+    "names": names,
 }
+
+MADE: dict[str, Callable[[], str]] = {
+    **{name: partial(markdown, name) for name in TABLES},
+    "exceptions": partial(_prose, _errors),
+    "plugin": partial(_prose, pytest_plugin),
+}
+"""What can stand between the comments, by the name in the first of them."""
+
+
+if __name__ == "__main__":
+    WRITE = sys.argv[1:] == ["--write"]
+    pages = out_of_step(write=WRITE)
+    sys.stdout.writelines(f"{'written' if WRITE else 'out of step'}: docs/{page}\n" for page in pages)
+    sys.exit(bool(pages) and not WRITE)

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.metadata import version as version_of
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from sphinx.util.docutils import SphinxDirective
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from _tables import markdown
-
-if TYPE_CHECKING:
-    from docutils.nodes import Node
-    from sphinx.application import Sphinx
 
 project = "fake_llm"
 author = "fake_llm contributors"
@@ -34,19 +21,3 @@ autodoc_default_options = {"members": True}
 
 html_theme = "furo"
 html_title = "fake_llm"
-
-
-class TableOf(SphinxDirective):
-    """A table made from the code: its name is the one argument."""
-
-    required_arguments = 1
-
-    def run(self) -> list[Node]:
-        """The table as the page would have it in Markdown."""
-        return self.parse_text_to_nodes(markdown(self.arguments[0]))
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Sphinx calls this when the configuration has been read."""
-    app.add_directive("table-of", TableOf)
-    return {"parallel_read_safe": True}

@@ -68,7 +68,7 @@ def test_reviewers_work_at_the_same_time():
         waiting.add(call.system)
         if len(waiting) == len(REVIEWERS):
             together.set()
-        await asyncio.wait_for(together.wait(), timeout=5)
+        await asyncio.wait_for(together.wait(), timeout=2)
         return "nothing"
 
     with fake_llm.intercept() as fake:
@@ -76,3 +76,5 @@ def test_reviewers_work_at_the_same_time():
         fake.default(wait_for_the_others)
 
         assert asyncio.run(review(DIFF)) == "Accept."
+
+    assert fake.calls[-1].last_user_text == "security: nothing\nstyle: nothing"

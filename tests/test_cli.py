@@ -158,6 +158,19 @@ def test_an_unknown_provider_exits_with_2_and_names_the_nearest(capsys: pytest.C
     assert (captured.out, captured.err) == ("", "There is no provider 'opnai'. Write openai.\n")
 
 
+@pytest.mark.parametrize(
+    ("operation", "near"), [("chta", "chat"), ("embedding", "embeddings"), ("x", "chat, count_tokens, embeddings")]
+)
+def test_an_unknown_operation_exits_with_2_and_names_the_nearest(
+    operation: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["providers", "--operation", operation]) == 2
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"There is no operation {operation!r}. Write {near}")
+
+
 # --- doctor -------------------------------------------------------------------------------------
 
 
@@ -328,6 +341,20 @@ def test_base_urls_are_shown_and_keys_never(quick: pytest.MonkeyPatch, capsys: p
     assert f"OPENAI_BASE_URL is {url}: answered as openai in a block.\n" in said
     assert document["base_urls"] == {"OPENAI_BASE_URL": {"url": url, "provider": "openai"}}
     assert "hunter2" not in said + json.dumps(document)
+
+
+def test_a_base_url_that_is_none_is_named(quick: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    quick.setenv("OPENAI_BASE_URL", "https://user:supersecretpw@h:badport/v1")
+    quick.setenv("ANTHROPIC_BASE_URL", " ")
+
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert main(["doctor", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+
+    assert "OPENAI_BASE_URL is https://***@h:badport/v1: no URL, and left out.\n" in said
+    assert "ANTHROPIC_BASE_URL" not in said, "blank is as good as none"
+    assert document["base_urls"] == {"OPENAI_BASE_URL": {"url": "https://***@h:badport/v1", "provider": None}}
 
 
 def test_a_version_that_is_newer_than_what_is_tested(

@@ -99,6 +99,13 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (DOCS / page.parent / target).is_file(), target
 
 
+@pytest.mark.parametrize("kind", ["tutorial", "how-to", "reference", "migration"])
+def test_the_readme_leads_to_every_page(kind: str) -> None:
+    linked = set(re.findall(rf"\(docs/{kind}/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
+    elsewhere = {"examples.md", "index.md"}  # examples/README.md is linked, and the index is the README's own list
+    assert linked == {page.name for page in PAGES if page.parts[0] == kind} - elsewhere
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_every_block_is_run(page: Path) -> None:
     """Nothing but the languages that are run, and no block that is passed over but those listed above."""
@@ -144,11 +151,33 @@ def test_every_public_name_is_in_the_reference() -> None:
         r"^\.\. auto(?:class|function|exception):: (\w+)$", text_of(Path("reference/api.md")), re.MULTILINE
     )
     assert sorted(named) == sorted(fake_llm.__all__)
+    assert [row[0] for row in TABLES.TABLES["names"]()[1]] == [f"`{name}`" for name in fake_llm.__all__]
+    assert all(row[1].endswith(".") for row in TABLES.TABLES["names"]()[1])
 
 
-def test_every_table_is_on_a_page_and_no_other() -> None:
-    used = [name for page in PAGES for name in re.findall(r"^```\{table-of\} ([\w-]+)$", text_of(page), re.MULTILINE)]
-    assert sorted(used) == sorted(TABLES.TABLES)
+def test_everything_made_is_on_a_page_and_nothing_else() -> None:
+    used = [name for page in PAGES for name in re.findall(r"<!-- made by docs/_tables\.py: (.+?) -->", text_of(page))]
+    assert sorted(used) == sorted(TABLES.MADE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_what_is_made_from_the_code_says_what_the_code_says(page: Path) -> None:
+    assert TABLES.renewed(text_of(page)) == text_of(page), "run: python docs/_tables.py --write"
+    assert len(re.findall("<!-- made by", text_of(page))) == len(TABLES.BETWEEN.findall(text_of(page)))
+
+
+def test_a_page_that_drifted_is_found_and_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TABLES, "DOCS", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("before\n\n<!-- made by docs/_tables.py: refused -->\n| old |\n<!-- end -->\n\nafter\n")
+
+    assert TABLES.out_of_step() == ["page.md"]
+    assert TABLES.out_of_step(write=True) == ["page.md"]
+    assert TABLES.out_of_step() == []
+
+    table = TABLES.markdown("refused")
+    wanted = f"before\n\n<!-- made by docs/_tables.py: refused -->\n\n{table}\n\n<!-- end -->\n\nafter\n"
+    assert page.read_text() == wanted
 
 
 @pytest.mark.parametrize("name", TABLES.TABLES)
@@ -165,6 +194,11 @@ def test_the_tables_have_every_host() -> None:
     hosts = words(column("hosts", 1)) | words(column("refused", 1))
     assert hosts == {host for provider in PROVIDERS for host in provider.hosts}
     assert words(column("hosts")).isdisjoint(words(column("refused")))
+
+
+def test_the_table_of_keys_has_every_dummy() -> None:
+    said = sorted((module, variable) for module, _, variable, *_ in TABLES.TABLES["credentials"]()[1])
+    assert said == sorted((f"`{row[0]}`", f"`{row[1]}`") for provider in PROVIDERS for row in provider.credentials)
 
 
 def test_the_table_of_paths_has_every_endpoint() -> None:

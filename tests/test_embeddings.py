@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import base64
 import contextlib
@@ -232,6 +233,59 @@ def test_a_model_that_answers_under_another_name() -> None:
     assert answer["model"] == "text-embedding-ada-002-v2"
 
 
+HOSTS = {
+    "azure": "https://x.services.ai.azure.com/openai/v1",
+    "azure models": "https://x.services.ai.azure.com/models",
+    "cloudflare": "https://gateway.ai.cloudflare.com/v1/a/g/openai",
+    "cloudflare workers": "https://api.cloudflare.com/client/v4/accounts/a/ai/v1",
+    "copilot": "https://api.githubcopilot.com",
+    "dashscope": "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    "fireworks": "https://api.fireworks.ai/inference/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "github": "https://models.github.ai/inference",
+    "groq": "https://api.groq.com/openai/v1",
+    "huggingface": "https://x.us-east-1.aws.endpoints.huggingface.cloud/v1",
+    "nvidia": "https://integrate.api.nvidia.com/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "perplexity": "https://api.perplexity.ai/v1",
+    "sambanova": "https://api.sambanova.ai/v1",
+    "together": "https://api.together.ai/v1",
+    "vercel": "https://ai-gateway.vercel.sh/v1",
+    "zai": "https://open.bigmodel.cn/api/paas/v4",
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@needs("openai")
+def test_hosts_that_speak_openai_s_language(host: str) -> None:
+    import openai
+
+    ask = _openai("OpenAI", False, base_url=HOSTS[host], api_key="k")
+    with fake_llm.intercept() as fake:
+        assert ask(TEXTS) == [vector(text, 1536) for text in TEXTS]
+        fake.when(operation="embeddings").reply(Error(429))
+        with pytest.raises(openai.RateLimitError):
+            ask(TEXTS)
+    assert {call.provider for call in fake.calls} == {host.partition(" ")[0]}
+
+
+def test_perplexity_packs_numbers_into_bytes() -> None:
+    def ask(**more: Any) -> bytes:
+        body = {"model": "pplx-embed-v1-0.6b", "input": "Hello", **more}
+        answer = httpx.post("https://api.perplexity.ai/v1/embeddings", json=body, verify=False).json()
+        return base64.b64decode(answer["data"][0]["embedding"])
+
+    wanted = vector("Hello", 1024)
+    with fake_llm.intercept():
+        small = struct.unpack("1024b", ask())
+        assert max(map(abs, small)) == 127
+        assert cosine(small, wanted) / math.sqrt(cosine(small, small)) > 0.999
+        assert ask(encoding_format="base64_int8", dimensions=256) == ask(dimensions=256)
+        signs = "".join(f"{byte:08b}" for byte in ask(encoding_format="base64_binary"))
+    assert signs == "".join("1" if number > 0 else "0" for number in wanted)
+
+
 # --- the journal and the script ----------------------------------------------------------------------------------------
 
 
@@ -245,7 +299,20 @@ def test_embeddings_take_no_turn(ask: Ask, size: int) -> None:
 
 
 def test_a_turn_that_is_left_is_still_unused() -> None:
-    with pytest.raises(UnusedReplyError), fake_llm.intercept([Embedding([1])]):
+    with pytest.raises(UnusedReplyError) as caught, fake_llm.intercept([Embedding([1])]):
+        embed("Hello")
+    assert str(caught.value) == (
+        "The block ended and 1 turn was not asked for:\n"
+        "  turn 1  unused  Embedding([1.0])\n"
+        "1 call came, none for chat (embeddings): only chat takes turns from the script.\n"
+        "Leave out what isn't needed, or write intercept(…, strict=False), "
+        "which raises no failure of fake_llm at the end."
+    )
+
+
+def test_turns_of_a_rule_that_are_left_are_unused() -> None:
+    with pytest.raises(UnusedReplyError, match="1 call came, none for chat"), fake_llm.intercept() as fake:
+        fake.when(operation="embeddings", times=2).reply(Embedding([1]))
         embed("Hello")
 
 
@@ -286,6 +353,16 @@ def test_a_pinned_vector_is_for_every_input(ask: Ask, size: int) -> None:
         assert ask(TEXTS) == [[0.5, -0.25, 1.0]] * 3
         assert ask("a") == [[0.5, -0.25, 1.0]]
     assert fake.calls[0].reply == Reply(Embedding([0.5, -0.25, 1]))
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 0.5), array.array("f", [1, 0.5]), range(1, 3)], ids=["tuple", "array", "range"]
+)
+def test_any_sequence_of_numbers_is_a_vector(numbers: Any) -> None:
+    pinned = Embedding(numbers)
+    assert pinned == Embedding(list(numbers))
+    assert hash(pinned) == hash(Embedding(list(numbers)))
+    assert pinned.vector == tuple(map(float, numbers))
 
 
 @batches
@@ -664,8 +741,9 @@ def test_a_whole_retrieval() -> None:
     with fake_llm.intercept() as fake:
         fake.when(input="Do you ship").reply("Yes, in three to seven days.")
         found = DOCUMENTS[search("Do you ship to Canada?", ask(DOCUMENTS), ask)]
-        prompt = [{"role": "user", "content": f"{found}\n\nDo you ship to Canada?"}]
-        answer: Any = client.chat.completions.create(model="gpt-5", messages=prompt)  # type: ignore[call-overload]
+        answer = client.chat.completions.create(
+            model="gpt-5", messages=[{"role": "user", "content": f"{found}\n\nDo you ship to Canada?"}]
+        )
     assert answer.choices[0].message.content == "Yes, in three to seven days."
     assert "We ship to Canada" in fake.calls.chat[0].last_user_text
     assert [call.operation for call in fake.calls] == ["embeddings", "embeddings", "chat"]

@@ -125,10 +125,50 @@ def test_a_host_that_is_known_but_not_answered_says_what_to_write() -> None:
     )
 
 
-def test_an_error_that_leaves_a_block_without_calls_has_the_likely_reason_with_it() -> None:
-    with pytest.raises(LookupError) as caught, fake_llm.intercept(["a"]):
-        raise LookupError
+@pytest.mark.parametrize("error", [ConnectionError("nobody there"), RuntimeError("Connection error.")])
+def test_an_error_of_the_network_in_a_block_without_calls_has_the_likely_reason_with_it(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, fake_llm.intercept(["a"]):
+        raise error from ConnectionError()
     assert [note[:26] for note in caught.value.__notes__] == ["fake_llm: No call came: do"]
+
+
+def test_a_call_that_looks_like_a_models_is_named_in_it() -> None:
+    url = "http://127.0.0.1:9/openai/deployments/mine/chat/completions?api-key=secret"
+    with pytest.raises(httpx.ConnectError) as caught, fake_llm.intercept(["a"]):
+        httpx.post(url, json={})
+    (note,) = caught.value.__notes__
+    assert note == (
+        "fake_llm: No call came to a host that is known, but httpx sent POST "
+        "http://127.0.0.1:9/openai/deployments/mine/chat/completions?api-key=***: "
+        'write hosts={"127.0.0.1:9": "azure"} to have it answered.'
+    )
+
+
+def test_an_error_of_the_tests_own_has_no_reason_of_ours_with_it() -> None:
+    with pytest.raises(KeyError) as caught, fake_llm.intercept(["a"]):
+        os.environ["NO_SUCH_VARIABLE"]
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_turns_of_an_outer_block_are_named_where_the_inner_one_has_none() -> None:
+    refused = pytest.raises(
+        UnscriptedCallError, match="Another open block has 1 turn left: the innermost block answers"
+    )
+    with refused, fake_llm.intercept(["a"], strict=False), fake_llm.intercept():
+        ask()
+
+
+def test_a_retry_of_the_codes_own_is_named() -> None:
+    with pytest.raises(UnscriptedCallError) as caught, fake_llm.intercept([Error(429)]):
+        ask()
+        ask(model="another")
+    assert "tries again" not in str(caught.value)
+    with pytest.raises(UnscriptedCallError) as caught, fake_llm.intercept([Error(429), Error("overloaded")]):
+        ask(model="a")
+        ask(model="b")
+        call = {"headers": {"x-stainless-retry-count": "0"}}
+        httpx.post(CHAT, json={"model": "b", "messages": HI}, **call)
+    assert "Call 1 was answered with" in str(caught.value)
 
 
 # --- values ---
@@ -257,7 +297,7 @@ def test_a_function_turn_that_returns_none_is_named() -> None:
 
     with (
         pytest.raises(
-            UnscriptedCallError, match=r"the function turn .*forgets returned None, which passes the call on"
+            UnscriptedCallError, match=r"the turn .*forgets: its function returned None, which passes the call on"
         ),
         fake_llm.intercept([forgets]),
     ):

@@ -18,6 +18,7 @@ from _capability import needs
 from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor
 from fake_llm import Call, Error, FakeLLM, Message, Raw, Reply, ToolCall, ToolResult, Usage
+from fake_llm._model import Headers, masked_url
 
 vendors = pytest.mark.parametrize("vendor", VENDORS, ids=str)
 ways = pytest.mark.parametrize(
@@ -646,6 +647,75 @@ KEYS: list[Any] = [
     ({}, f"api_key={SECRET}"),
     ({}, f"access_token={SECRET}"),
 ]
+NAMES = [
+    *("ocp-apim-subscription-key", "helicone-auth", "x-functions-key", "anthropic-admin-key", "x-signature", "x-auth"),
+    *("x-session", "x-session-id", "x-amz-security-token", "x-goog-iam-authorization-token", "x-jwt-assertion"),
+]
+PARAMETERS = [
+    *("subscription-key", "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "client_secret", "password"),
+    *("code", "sig", "subscriptionKey", "X%2DAmz%2DSignature"),
+]
+HARMLESS = [
+    *(
+        "access-control-allow-credentials",
+        "access-control-allow-headers",
+        "idempotency-key",
+        "x-ratelimit-limit-tokens",
+    ),
+    *("www-authenticate", "openai-organization", "x-request-id", "content-encoding", "x-stainless-retry-count"),
+]
+TOKEN = "sk-proj-abcdefghijklmnop1234"  # a key by its looks
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_headers_that_hold_secrets_are_masked(name: str) -> None:
+    assert repr(Headers([(name, SECRET)])) == f"Headers({{{name!r}: '***'}})"
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_headers_that_hold_none_are_shown(name: str) -> None:
+    assert repr(Headers([(name, "true")])) == f"Headers({{{name!r}: 'true'}})"
+
+
+def test_a_key_in_any_header_is_masked_by_its_looks() -> None:
+    assert repr(Headers([("x-note", f"by {TOKEN}")])) == "Headers({'x-note': 'by sk-proj-***'})"
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_that_hold_secrets_are_masked(name: str) -> None:
+    assert masked_url(f"https://h.example/a?x=1&{name}={SECRET}&y=2#z") == f"https://h.example/a?x=1&{name}=***&y=2#z"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown_as"),
+    [
+        ("https://h.example/a?pageToken=t&api-version=1&max_tokens=2", None),
+        ("https://h.example/publishers/anthropic/models/claude@20250514:rawPredict", None),
+        ("http://[::1]:80/a@b", None),
+        ("http://[::1/a?b=c", None),
+        ("not a url", None),
+        ("https://user:supersecretpw@h:badport/v1", "https://***@h:badport/v1"),
+        ("user:supersecretpw@h.example:8080/v1", "***@h.example:8080/v1"),
+        ("https://user:super/secret?pw@h.example/v1", "https://***@h.example/v1"),
+        ("https://user@h.example", "https://***@h.example"),
+        (f"https://h.example/{TOKEN}/v1", "https://h.example/sk-proj-***/v1"),
+    ],
+)
+def test_urls_of_any_kind_can_be_masked(url: str, shown_as: str | None) -> None:
+    assert masked_url(url) == (url if shown_as is None else shown_as)
+
+
+@vendors
+def test_a_key_that_somebody_wrote_never_shows(vendor: Vendor) -> None:
+    text = f"My key:\n{TOKEN}"
+    with fake_llm.intercept([ToolCall("f", {"a": text}), text], strict=False) as fake:
+        for _ in range(2):
+            vendor.post(text, tools={"f": {"type": "object"}})
+        with pytest.raises(fake_llm.UnscriptedCallError) as raised:
+            vendor.post(text * 2)
+    assert TOKEN not in shown(fake) + str(raised.value) + repr(raised.value)
+    assert TOKEN[:12] not in f"{shown(fake)} {raised.value!r} {fake.calls[0].messages!r}", "nor its beginning"
+    assert fake.calls[0].last_user_text == text  # the test itself may look
 
 
 def shown(fake: FakeLLM) -> str:

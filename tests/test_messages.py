@@ -37,6 +37,7 @@ from fake_llm import (
     UnscriptedCallError,
     UnusedReplyError,
     Usage,
+    _explain,
     intercept,
 )
 
@@ -394,6 +395,11 @@ def test_a_predicate_that_is_no_function_is_refused() -> None:
         ({"llm.test": "opnai"}, "hosts= got 'llm.test': 'opnai', which is no provider that can be answered."),
         ({"": "openai"}, "hosts= got ''."),
         ({"http://[::1": "openai"}, "hosts= got 'http://[::1'."),
+        ({"https://me:pw@h:badport/v1": "openai"}, "hosts= got 'https://***@h:badport/v1'."),
+        (
+            {"me:pw@h/v1": "opnai"},
+            "hosts= got '***@h/v1': 'opnai', which is no provider that can be answered.",
+        ),
     ],
 )
 def test_hosts_that_cannot_be_are_refused(hosts: dict[str, str], came: str) -> None:
@@ -467,19 +473,19 @@ FED_BACK = [
         pytest.param(
             [],
             lambda fake: ask("Hi"),
-            f"Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had no turns.\n{NEXT}",
+            f"Call 0: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'Hi'.\nThe script had no turns.\n{NEXT}",
             id="no script",
         ),
         pytest.param(
             ["one"],
             lambda fake: (ask(), ask("more")),
-            f"Call 1 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'more'.\nThe script had 1 turn, all taken:\n  turn 1  call 0  'one'\n{NEXT}",
+            f"Call 1: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'more'.\nThe script had 1 turn, all taken:\n  turn 1  call 0  'one'\n{NEXT}",
             id="one turn",
         ),
         pytest.param(
             ["a", {"b": 1}, Raw({}), ToolCall("f", check=False), Error(429), answer],
             lambda fake: [post() for _ in range(7)],
-            f"Call 6 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 6 turns, all taken:\n"
+            f"Call 6: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'Hi'.\nThe script had 6 turns, all taken:\n"
             f"  turn 1  call 0             'a'\n  turn 2  call 1             {{'b': 1}}\n  turn 3  call 2             Raw({{}})\n"
             f"  turn 4  call 3             ToolCall('f', {{}}, check=False)\n  turn 5  call 4             Error(429)\n  turn 6  call 5, attempt 2  answer\n{NEXT}",
             id="many turns",
@@ -487,7 +493,7 @@ FED_BACK = [
         pytest.param(
             [],
             with_rules,
-            "Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'hello'.\nThe script had no turns.\n"
+            "Call 0: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'hello'.\nThe script had no turns.\n"
             "What didn't answer it, the nearest first:\n"
             "  when(input='hello', times=1): its turns are spent\n"
             "  when(<lambda>, input='hello', stream=False): <lambda>(call) was false\n"
@@ -499,7 +505,7 @@ FED_BACK = [
         pytest.param(
             [passes_on],
             lambda fake: (fake.when(passes_on, tool="f", turn=1).reply("x"), fake.default(passes_on), ask("hello")),
-            "Call 0 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'hello'.\n"
+            "Call 0: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'hello'.\n"
             "The script had 1 turn, all taken:\n  turn 1  call 0  passes_on\n"
             "What didn't answer it, the nearest first:\n"
             "  the turn passes_on: its function returned None, which passes the call on\n"
@@ -511,14 +517,14 @@ FED_BACK = [
         pytest.param(
             list("abcdefgh"),
             lambda fake: [ask() for _ in range(9)],
-            f"Call 8 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 8 turns, all taken:\n"
+            f"Call 8: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'Hi'.\nThe script had 8 turns, all taken:\n"
             f"  … 3 before\n  turn 4  call 3  'd'\n  turn 5  call 4  'e'\n  turn 6  call 5  'f'\n  turn 7  call 6  'g'\n  turn 8  call 7  'h'\n{NEXT}",
             id="a long script",
         ),
         pytest.param(
             [F, G],
             lambda fake: [ask() for _ in range(3)],
-            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'Hi'.\nThe script had 2 turns, all taken:\n"
+            f"Call 2: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'Hi'.\nThe script had 2 turns, all taken:\n"
             f"  turn 1  call 0  {F!r}\n  turn 2  call 1  {G!r}\n"
             f"Two tool calls in a row are two rounds; several calls in one turn are a list: [{F!r}, {G!r}].\n{NEXT}",
             id="two tool calls in a row",
@@ -526,7 +532,7 @@ FED_BACK = [
         pytest.param(
             ["a", ["Let me look.", F]],
             lambda fake: (ask(), ask(), post(messages=FED_BACK)),
-            f"Call 2 (openai chat gpt-5) came in thread MainThread and no turn was left for it. The last user text was 'The weather?'. It feeds back f → 'sunny'.\nThe script had 2 turns, all taken:\n"
+            f"Call 2: no turn was left for it (openai chat gpt-5, in thread MainThread). The last user text was 'The weather?'. It feeds back f → 'sunny'.\nThe script had 2 turns, all taken:\n"
             f"  turn 1  call 0  'a'\n  turn 2  call 1  Reply('Let me look.', {F!r})\n"
             f"The last turn calls a tool, so the code asks again with its result. {NEXT}",
             id="a tool's result",
@@ -540,13 +546,22 @@ def test_no_turn_is_left(script: Any, act: Callable[[FakeLLM], Any], text: str) 
     assert str(error) == text
 
 
+def test_only_the_turns_that_are_shown_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(_explain, "shown", lambda turn: looked.append(turn) or "x")
+
+    assert "… 195 before" in str(failure(["a"] * 200, lambda fake: [ask() for _ in range(201)]))
+    assert "… 195 more" in str(failure(["a"] * 200, lambda fake: None))
+    assert len(looked) <= 2 * 11
+
+
 def test_the_thread_is_named() -> None:
     def in_thread(fake: FakeLLM) -> None:
         thread = threading.Thread(target=post, name="worker-7")
         thread.start()
         thread.join()
 
-    assert "came in thread worker-7 and" in str(failure([], in_thread))
+    assert "in thread worker-7)" in str(failure([], in_thread))
 
 
 def chat(**fields: Any) -> Callable[[FakeLLM], Any]:

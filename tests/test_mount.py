@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
 import importlib
 import inspect
 import json
+import pickle
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import httpx
 import pytest
@@ -352,6 +356,34 @@ def test_hosts_that_are_declared_or_named_by_the_environment(target: Target, mon
     target.run(case)
 
 
+@every
+def test_hosts_of_the_environment_are_claimed_as_long_as_the_mount_or_the_block(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = "https://first.test/v1/chat/completions", "https://second.test/v1/chat/completions"
+
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        fake = FakeLLM(default="a", hosts={"second.test/v1": "openai"})
+        claimed = [fake.claims("POST", url) for url in (first, second)]
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://first.test/v1")
+        with fake.mount(on):
+            other = fake.mount(httpx.Client())
+            monkeypatch.setenv("OPENAI_BASE_URL", "https://second.test/v1")
+            with fake.mount(requests.Session()):
+                assert said(await target.post(client, first)) == "a"
+                assert said(await target.post(client, second)) == "a"
+            assert fake.claims("POST", second)  # of the fake's own
+        assert fake.claims("POST", first)
+        other.unmount()
+        assert [fake.claims("POST", url) for url in (first, second)] == claimed == [False, True]
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://first.test/v1")
+        with intercept(strict=False) as block:
+            assert block.claims("POST", first)
+        assert not block.claims("POST", first)
+
+    target.run(case)
+
+
 # --- who has the check --------------------------------------------------------------------------
 
 
@@ -386,6 +418,17 @@ def test_of_several_mounts_of_one_fake_the_last_to_leave_has_the_check() -> None
         pass
     with pytest.raises(UnusedReplyError), first:
         pass
+
+
+def test_failures_are_raised_while_another_mount_is_left_and_once() -> None:
+    fake = FakeLLM()
+    fake.mount(requests.Session())
+    for _ in range(2):
+        client = httpx.Client()
+        with pytest.raises(UnscriptedCallError), fake.mount(client), contextlib.suppress(UnscriptedCallError):
+            client.post(OPENAI, json=body_of())
+        with fake.mount(client):
+            pass
 
 
 def test_a_mount_in_a_block_of_the_same_fake_leaves_the_check_to_the_block() -> None:
@@ -567,6 +610,42 @@ def test_what_the_object_had_of_its_own_is_there_again() -> None:
     with FakeLLM(["a"]).mount(client):
         assert said(client.post(OPENAI, json=body_of())) == "a"
     assert vars(client)["_transport_for_url"] is own
+
+
+@pytest.mark.parametrize("first", ["the client", "the copy"])
+def test_a_copy_of_a_mounted_client_answers_as_long_as_that_and_has_mounts_of_its_own(first: str) -> None:
+    client = httpx.Client(transport=httpx.MockTransport(lambda request: httpx.Response(204)))
+    mounted = FakeLLM(default="of the client").mount(client)
+    copied = copy.copy(client)
+    assert said(copied.post(OPENAI, json=body_of())) == "of the client"
+    of_copy = FakeLLM(default="of the copy").mount(copied)
+    assert said(copied.post(OPENAI, json=body_of())) == "of the copy"
+    assert said(client.post(OPENAI, json=body_of())) == "of the client"
+
+    for leaving in [mounted, of_copy] if first == "the client" else [of_copy, mounted]:
+        leaving.unmount()
+
+    assert [each.post(OPENAI, json=body_of()).status_code for each in (client, copied)] == [204, 204]
+    assert not {"_transport_for_url", "_fake_llm_layers"} & vars(client).keys()
+    with FakeLLM(["again"]).mount(copied):
+        assert said(copied.post(OPENAI, json=body_of())) == "again"
+    assert copied.post(OPENAI, json=body_of()).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # our own
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_copy_of_a_mounted_session_is_a_plain_one(duplicate: Callable[[Any], Any]) -> None:
+    session = requests.Session()
+    plain = vars(duplicate(session)).keys()
+    with FakeLLM().mount(session):
+        copied = duplicate(session)
+    for each in (copied, duplicate(copied), duplicate(session)):
+        assert vars(each).keys() == plain
+        with FakeLLM(["a"]).mount(each):
+            assert said(each.post(OPENAI, json=body_of())) == "a"
 
 
 # --- libraries of mocks -------------------------------------------------------------------------
@@ -757,6 +836,39 @@ def test_a_call_while_respx_is_not_started_is_refused_before_dns() -> None:
         httpx.post(OPENAI, json=body_of())
 
 
+UNGUARDED = [
+    "https://ollama.com/v1/chat/completions",  # a host that others share
+    "http://localhost:11434/v1/chat/completions",
+    "https://llm.test/base/chat/completions",  # only this base path of it is declared
+]
+"""What the socket guard lets through, as it sees hosts only."""
+
+
+@each_mock
+@pytest.mark.parametrize("url", [OPENAI, *UNGUARDED])
+def test_a_call_while_a_mock_is_not_started_is_refused_wherever_it_goes(target: Target, url: str) -> None:
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        module = importlib.import_module(target.covers)
+        fake = FakeLLM(["a"], hosts={"llm.test/base": "openai"})
+        if hasattr(router_of(on), "stop"):  # else a router that is no mock
+            router_of(on).stop()
+        told = pytest.raises(UninterceptedCallError, match=rf"^POST {re.escape(url)} came by {target.covers}")
+        with told, fake.mount(on):
+            module.post(url, json=body_of())
+
+    target.run(case)
+
+
+@each_mock
+@pytest.mark.parametrize("url", UNGUARDED)
+def test_a_call_while_a_mock_is_started_is_answered_wherever_it_goes(target: Target, url: str) -> None:
+    async def case(target: Target, on: Any, owners: list[Any], client: Any) -> None:
+        with FakeLLM(["a"], hosts={"llm.test/base": "openai"}).mount(on):
+            assert said(await target.post(client, url)) == "a"
+
+    target.run(case)
+
+
 @pytest.mark.skipif(not has("openai>=3"), reason="needs openai>=3, which is built on httpx2")
 def test_openai_on_httpx2_is_told_what_to_write() -> None:
     import openai
@@ -814,6 +926,26 @@ def test_a_transport_is_one_of_its_library_sync_and_async(library: str) -> None:
     fake.check()
 
 
+@pytest.mark.parametrize("library", ["httpx", pytest.param("httpx2", marks=needs("httpx2"))])
+def test_the_handler_of_a_transport_answers_clients_of_both_kinds(library: str) -> None:
+    module = importlib.import_module(library)
+    fake = FakeLLM(["a", WORDS, "b", WORDS])
+    transport = module.MockTransport(getattr(fake, f"{library}_transport")().handler)
+    with module.Client(transport=transport) as client:
+        assert said(client.post(OPENAI, json=body_of())) == "a"
+        with client.stream("POST", OPENAI, json=body_of(stream=True)) as response:
+            assert len(list(response.iter_raw())) > 4
+
+    async def main() -> None:
+        async with module.AsyncClient(transport=transport) as client:
+            assert said(await client.post(OPENAI, json=body_of())) == "b"
+            async with client.stream("POST", OPENAI, json=body_of(stream=True)) as response:
+                assert len([piece async for piece in response.aiter_raw()]) > 4
+
+    asyncio.run(main())
+    fake.check()
+
+
 def test_an_adapter_answers_where_it_is_mounted() -> None:
     fake = FakeLLM(["a"])
     session = requests.Session()
@@ -826,6 +958,8 @@ def test_an_adapter_answers_where_it_is_mounted() -> None:
     with intercept(strict=False), pytest.raises(UnscriptedCallError):
         session.post(OPENAI, json=body_of())
     assert len(fake.calls) == 2
+    with pytest.raises(UnscriptedCallError):
+        fake.check()
 
 
 def bare(provider: str | None = None) -> list[tuple[str, FakeLLM, Any]]:
@@ -939,6 +1073,24 @@ def stainless(package: str, maker: str) -> Sdk:
     )
 
 
+def vendor(package: str, maker: str, needs: str, **options: Any) -> Sdk:
+    """A vendor's own SDK by the generator of openai's."""
+
+    def make() -> Any:
+        return getattr(module(package), maker)(api_key="x", **options)
+
+    return dataclasses.replace(stainless(package, maker), needs=needs, make=make)
+
+
+def writer(maker: str) -> Sdk:
+    kwargs = {"model": "m", "messages": MESSAGES}
+    return dataclasses.replace(
+        vendor("writerai", maker, "writer-sdk"),
+        whole=lambda client: client.chat.chat(**kwargs),
+        stream=lambda client: client.chat.chat(**kwargs, stream=True),
+    )
+
+
 def claude(maker: str) -> Sdk:
     kwargs = {"model": "m", "messages": MESSAGES, "max_tokens": 9}
     return Sdk(
@@ -997,6 +1149,14 @@ SDKS = [
     claude("AsyncAnthropic"),
     stainless("groq", "Groq"),
     stainless("groq", "AsyncGroq"),
+    vendor("cerebras.cloud.sdk", "Cerebras", "cerebras-cloud-sdk", warm_tcp_connection=False),
+    vendor("cerebras.cloud.sdk", "AsyncCerebras", "cerebras-cloud-sdk", warm_tcp_connection=False),
+    vendor("together", "Together", "together>=2"),
+    vendor("fireworks", "Fireworks", "fireworks-ai>=1"),
+    vendor("fireworks", "AsyncFireworks", "fireworks-ai>=1"),
+    writer("Writer"),
+    writer("AsyncWriter"),
+    vendor("zai", "ZaiClient", "zai-sdk"),
     gemini("sync"),
     gemini("async"),
     mistral_sdk(""),
@@ -1103,8 +1263,9 @@ def test_no_credentials_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what can't be mounted on -------------------------------------------------------------------
 
 THERE = (
-    "A fake can be mounted on aiohttp.ClientSession, botocore.client.BaseClient, httpx.Client, httpx.AsyncClient, "
-    "httpx2.Client, httpx2.AsyncClient, requests.Session, a respx.Router, a responses.RequestsMock, and the clients of openai, anthropic, groq, mistralai, google.genai."
+    "A fake can be mounted on aiohttp.ClientSession, botocore.client.BaseClient, httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
+    "a respx.Router, a responses.RequestsMock, and the clients of "
+    "openai, anthropic, groq, cerebras.cloud.sdk, together, fireworks, writerai, zai, mistralai, google.genai."
 )
 ONE = "Write one of these, or fake_llm.intercept([…]), which needs no client."
 
@@ -1145,6 +1306,29 @@ def test_a_provider_that_is_none_is_refused(where: str) -> None:
     assert write == 'Write provider="openai".'
 
 
+def test_a_provider_that_is_no_name_is_refused() -> None:
+    came = r"^mount\(\) got provider=\['openai'\], which is no provider that can be answered\.\n"
+    with pytest.raises(ScriptError, match=came):
+        FakeLLM().mount(httpx.Client(), provider=["openai"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [httpx.Client, requests.Session, respx.MockRouter, responses.RequestsMock])
+def test_a_mock_of_a_client_is_refused(kind: type) -> None:
+    with pytest.raises(ScriptError, match=r"^mount\(\) got an object of type unittest\.mock\.MagicMock\."):
+        FakeLLM().mount(MagicMock(spec=kind))
+
+
+@pytest.mark.parametrize("name", ["responses", "respx", "requests"])
+def test_a_module_of_the_users_own_with_the_name_of_a_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, own)
+    client = httpx.Client()
+    with FakeLLM(["a"]).mount(client):
+        assert said(client.post(OPENAI, json=body_of())) == "a"
+    with pytest.raises(ScriptError, match=rf"^mount\(\) got the module {name}\."):
+        FakeLLM().mount(own)
+
+
 @pytest.mark.parametrize("on", [respx, responses], ids=["respx", "responses"])
 def test_a_provider_on_a_library_of_mocks_is_refused(on: Any) -> None:
     name = on.__name__
@@ -1167,9 +1351,7 @@ def test_an_unknown_host_is_told_as_a_whole() -> None:
         "POST https://llm.corp.example/v1/messages?key=*** came in thread MainThread, where the fake is mounted: "
         "a host that isn't known."
     )
-    assert re.fullmatch(
-        r"Known are mine\.test, api\.openai\.com, .* and \d+ more\. What is mounted never lets a call out\.", there
-    )
+    assert re.fullmatch(r"Known are mine\.test, .* and \d+ more\. What is mounted never lets a call out\.", there)
     assert write == (
         'Write hosts={"llm.corp.example": "anthropic"} or mount(…, provider="anthropic") if it speaks that language, or '
         'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.'
@@ -1177,7 +1359,7 @@ def test_an_unknown_host_is_told_as_a_whole() -> None:
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(ScriptError) as raised:
         FakeLLM().httpx2_transport()
     assert str(raised.value) == (

@@ -191,7 +191,7 @@ def test_what_the_readme_links_to_is_in_the_source_distribution(sdist: Built) ->
 def test_the_source_distribution_has_what_builds_tests_and_documents_it(sdist: Built) -> None:
     wanted = {
         *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "conftest.py", "pyproject.toml", "tox.ini"),
-        *("constraints/current.txt", "docs/conf.py", "docs/index.md", "examples/README.md"),
+        *(".ci/run", ".ci/smoke.py", "constraints/current.txt", "docs/conf.py", "docs/index.md", "examples/README.md"),
         *("src/fake_llm/__init__.py", "src/fake_llm/py.typed", "tests/_guard.py", "tests/test_release.py"),
     }
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import sys
 import threading
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -26,6 +29,7 @@ from fake_llm import (
     Thinking,
     ToolCall,
     Usage,
+    _json,
 )
 
 vendors = pytest.mark.parametrize("vendor", VENDORS, ids=str)
@@ -163,6 +167,92 @@ def test_agents_that_ask_and_are_answered_the_same_are_told_apart_by_the_ids_of_
     assert heads == ["200", "200", "continues call 0", "continues call 1"]
 
 
+# --- how it grows -------------------------------------------------------------------------------
+
+
+def work(fake: FakeLLM) -> int:
+    """How many functions are called to make the transcript, when all requests have been read."""
+    count = 0
+
+    def tell(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    for call in fake.calls:
+        assert call.messages
+    sys.setprofile(tell)
+    try:
+        fake.transcript()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def stored(count: int) -> FakeLLM:
+    """A tool loop in which each call builds on the answer before."""
+    with fake_llm.intercept([ToolCall("f", {"n": number}) for number in range(count)]) as fake:
+        answer = RESPONSES.post("Go", tools=TOOLS).json()
+        for _ in range(count - 1):
+            output = {"type": "function_call_output", "call_id": answer["output"][0]["call_id"], "output": "ran"}
+            answer = RESPONSES.post(input=[output], previous_response_id=answer["id"], tools=TOOLS).json()
+    return fake
+
+
+def same_opening(turn: Callable[[int], Any]) -> Callable[[int], FakeLLM]:
+    """Conversations of two rounds that begin alike, and go on when all have begun."""
+
+    def made(count: int) -> FakeLLM:
+        with fake_llm.intercept([turn(number) for number in range(2 * count)]) as fake:
+            agents = [Agent("Be brief.", "Go") for _ in range(count)]
+            for _ in range(2):
+                for agent in agents:
+                    agent.round()
+        return fake
+
+    return made
+
+
+def one_long(count: int) -> FakeLLM:
+    """One tool loop that sends all of its history each time."""
+    with fake_llm.intercept([ToolCall("f", {"n": number}) for number in range(count)]) as fake:
+        agent = Agent("Be brief.", "Go")
+        for _ in range(count):
+            agent.round()
+    return fake
+
+
+@pytest.mark.parametrize(
+    ("made", "most"),
+    [
+        pytest.param(stored, 2.3, id="stored answers"),
+        pytest.param(same_opening(lambda number: f"text {number}"), 2.3, id="one opening, many texts"),
+        pytest.param(same_opening(lambda number: ToolCall("f", {})), 2.3, id="one opening, one answer, many ids"),
+        pytest.param(one_long, 4.6, id="one long conversation"),  # what is sent is four times as much
+    ],
+)
+def test_it_grows_as_what_was_sent(made: Callable[[int], FakeLLM], most: float) -> None:
+    assert work(made(80)) < most * work(made(40))
+
+
+def test_of_a_long_conversation_each_argument_is_written_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = one_long(40)
+    written: list[Any] = []
+    monkeypatch.setattr(_json, "text", lambda value: written.append(value) or json.dumps(value))
+
+    fake.transcript()
+
+    assert len(written) < 4 * 40
+
+
+def test_a_chain_of_stored_answers_is_as_long_as_one_likes() -> None:
+    fake = stored(1200)
+
+    assert fake.transcript().count("f → ran") == 1
+    assert fake.transcript().count('f({"n":') == 2 * 1200 - 2, "where the tool was called often, results say which call"
+    assert len(fake.calls[-1].conversation) == 2 * 1200 - 1
+    assert [result.name for result in fake.calls[-1].tool_results] == ["f"]
+
+
 def test_a_history_that_no_call_showed_is_shown() -> None:
     messages = [
         {"role": "user", "content": "First."},
@@ -294,7 +384,7 @@ def test_what_failed_stands_where_it_failed() -> None:
     assert "\n> failed     ScriptMismatchError: The turn calls the tool 'wrong'" in first
     assert "wrong({})" not in first.replace("ToolCall", "")
     assert second.startswith("call 1 · openai chat · gpt-5 · whole · 400\n")
-    assert "> failed     UnscriptedCallError: Call 1 (openai chat gpt-5) came in thread worker" in second
+    assert "> failed     UnscriptedCallError: Call 1: no turn was left for it" in second
     assert last.startswith("> failed     UninterceptedCallError: api.openai.com:443 was reached by")
 
 
@@ -494,3 +584,32 @@ def test_unknown_endpoints_stand_in_it() -> None:
         fake.when(operation="unknown").reply(Raw({"a": 1}))
         httpx.post("https://api.openai.com/v1/odd", json={})
     assert "200" in fake.transcript()
+
+
+ODD: list[Any] = [
+    None,
+    [],
+    {},
+    {"messages": None},
+    {"messages": "Hi", "contents": "Hi", "input": 3},
+    {"messages": [None, 1, "x", []], "contents": [None, 1], "input": [None, 1]},
+    {"messages": [{"role": 3, "content": 4}], "contents": [{"parts": 5}], "input": [{"type": 6}]},
+    {"messages": [{"role": "assistant", "tool_calls": [{"function": None}, 7]}], "tools": [None, {"type": "function"}]},
+    {
+        "messages": [{"role": "tool", "content": [{"type": "text"}]}],
+        "tools": 8,
+        "response_format": 9,
+        "tool_choice": [],
+    },
+]
+
+
+@vendors
+def test_no_request_is_too_odd_for_it(vendor: Vendor) -> None:
+    with fake_llm.intercept(default="x", strict=False) as fake:
+        for body in ODD:
+            for _ in range(2):
+                httpx.post(vendor.place(), json=body)
+
+    heads = [line for line in fake.transcript().splitlines() if line.startswith("call ")]
+    assert len(heads) == len(fake.calls) == 2 * len(ODD)

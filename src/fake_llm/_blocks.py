@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import errno
 import threading
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fake_llm import _backoff, _coexist, _environment, _install, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, UnscriptedCallError, sentence
-from fake_llm._explain import NO_CALL, unintercepted
+from fake_llm._explain import no_call, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
 from fake_llm._place import here
 from fake_llm._routes import errand_at, is_metadata
@@ -23,7 +26,23 @@ from fake_llm._stacks import STACKS
 if TYPE_CHECKING:
     from fake_llm._fake import FakeLLM
 
-__all__ = ["Coverage", "close", "cover", "enter", "judge", "leave", "opened", "uncover"]
+__all__ = [
+    "Coverage",
+    "close",
+    "cover",
+    "displace",
+    "enter",
+    "innermost",
+    "judge",
+    "judge_mount",
+    "leave",
+    "opened",
+    "place",
+    "placed",
+    "uncover",
+]
+
+__tracebackhide__ = True  # pytest leaves these frames out of a report
 
 _lock: Final = threading.RLock()
 _open: tuple[Entry, ...] = ()
@@ -41,11 +60,13 @@ class Coverage:
     Attributes:
         by: The library of mocks.
         library: The HTTP library that it sees.
+        sees: Whether it does at the moment, as it is started.
     """
 
     fake: FakeLLM
     by: str
     library: str
+    sees: Callable[[], bool]
 
     def claims(self, method: str, url: str) -> bool:
         """Whether its fake would answer for a model, if only it saw the call."""
@@ -53,13 +74,11 @@ class Coverage:
 
     def answer(self, request: Request) -> Response | Fault:
         """The refusal."""
-        __tracebackhide__ = True
         came = f"{request.method} {masked_url(request.url)} came by {request.library}"
         return self.fake._unseen(request, self.refusal(came))
 
     async def answer_async(self, request: Request) -> Response | Fault:
         """The refusal."""
-        __tracebackhide__ = True
         return self.answer(request)
 
     def refusal(self, came: str) -> UninterceptedCallError:
@@ -82,10 +101,16 @@ def _find(library: str, method: str, url: str) -> Handler | None:
         if entry.claims(method, url):
             if not isinstance(entry, Coverage):
                 return entry
-            if entry.library == library:
+            if entry.library == library and entry.sees():
                 return None  # it comes to the library of mocks
             return entry.fake if entry.fake in _open else entry
+    if _open:
+        _passed.append((library, method, url))
     return None
+
+
+_passed: Final[deque[tuple[str, str, str]]] = deque(maxlen=8)
+"""The last calls to hosts that nobody claims: library, method and URL."""
 
 
 def _known(host: str, port: int | None) -> bool:
@@ -126,9 +151,10 @@ def enter(fake: FakeLLM) -> None:
     if fake._options.env:
         _environment.enter()
     try:
-        fake._declare_environment()
+        fake._hosts = fake._declare_environment()
         _add(fake)
     except BaseException:
+        fake._withdraw(fake._hosts)
         if fake._options.env:
             _environment.leave()
         raise
@@ -137,9 +163,18 @@ def enter(fake: FakeLLM) -> None:
         witness.enter(fake)
 
 
+def innermost(fake: FakeLLM) -> None:
+    """Let an open block answer before all others, whatever was opened after it."""
+    global _open  # noqa: PLW0603
+    with _lock:
+        if fake in _open:
+            _open = (*(other for other in _open if other is not fake), fake)
+
+
 def close(fake: FakeLLM) -> None:
     """Close a block without a word about it."""
     _remove(fake)
+    fake._withdraw(fake._hosts)
     if fake._options.env:
         _environment.leave()
     fake._home = None
@@ -147,7 +182,6 @@ def close(fake: FakeLLM) -> None:
 
 def leave(fake: FakeLLM, error: BaseException | None) -> None:
     """Close a block and raise what its end raises."""
-    __tracebackhide__ = True
     close(fake)
     judge(fake, error)
 
@@ -162,10 +196,35 @@ def uncover(coverage: Coverage) -> None:
     _remove(coverage)
 
 
+def place(fake: FakeLLM) -> None:
+    """A fake was mounted, or a transport made that answers by it: a test that runs meanwhile is its home."""
+    with _lock:
+        _placed[fake] = None
+    if (witness := _witness.current()) is not None:
+        witness.mount(fake)
+
+
+def displace(fake: FakeLLM) -> None:
+    """Its last mount was taken out."""
+    with _lock:
+        _placed.pop(fake, None)
+
+
+def placed() -> tuple[FakeLLM, ...]:
+    """The fakes that are mounted somewhere, as long as somebody has them."""
+    with _lock:
+        return tuple(_placed)
+
+
+_placed: Final[WeakKeyDictionary[FakeLLM, None]] = WeakKeyDictionary()
+
+
 def _add(entry: Entry) -> None:
     global _open  # noqa: PLW0603 - blocks are process-wide
     _install.install(_find, _known, _refuse, _WATCHES, _PLACES)
     with _lock:
+        if not _open:
+            _passed.clear()
         _open = (*_open, entry)
 
 
@@ -176,13 +235,28 @@ def _remove(entry: Entry) -> None:
     _install.uninstall()
 
 
+def judge_mount(fake: FakeLLM, error: BaseException | None, *, turns: bool) -> None:
+    """Raise what the end of a mount raises: no failure twice, as a fake may be mounted several times.
+
+    Args:
+        fake: The fake.
+        error: What is leaving.
+        turns: Whether turns that are left are judged too.
+    """
+    verdict = fake._verdict(error, unsettled=True, turns=turns)
+    fake._settle()
+    _leave(fake, error, verdict)
+
+
 def judge(fake: FakeLLM, error: BaseException | None) -> None:
     """Raise what the end of a block raises in place of what is leaving it."""
-    __tracebackhide__ = True
-    verdict = fake._verdict(error)
+    _leave(fake, error, fake._verdict(error))
+
+
+def _leave(fake: FakeLLM, error: BaseException | None, verdict: BaseException | None) -> None:
     if verdict is None:
-        if isinstance(error, Exception) and fake.remaining and not fake.calls and not fake.side_calls:
-            error.add_note(f"fake_llm: {NO_CALL}")
+        if fake.remaining and not fake.calls and not fake.side_calls and error is not None and _unreached(error):
+            error.add_note(f"fake_llm: {no_call(_passed)}")
         return
     witness = _witness.current()
     if witness is not None and witness.late is not None and isinstance(verdict, FakeLLMFailure):
@@ -195,6 +269,19 @@ def judge(fake: FakeLLM, error: BaseException | None) -> None:
         raise verdict
     finally:
         verdict.__context__ = context  # the test's own error, as if nothing had carried it
+
+
+def _unreached(error: BaseException) -> bool:
+    """Whether an error says that a host couldn't be reached, itself or by what caused it."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return any(
+        isinstance(each, OSError) or any(word in type(each).__name__ for word in ("Connect", "Timeout"))
+        for each in chain
+    )
 
 
 _WATCHES: Final = {module: partial(_environment.imported, module) for module in _environment.watches()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, overload
 
 from fake_llm import _json
@@ -15,7 +16,7 @@ from fake_llm._public import public
 if TYPE_CHECKING:
     from fake_llm._dialect import Asked, Choice
 
-__all__ = ["Answered", "Call", "Calls", "fits", "retry_count"]
+__all__ = ["Answered", "Call", "Calls", "fits", "retry_count", "vocabulary"]
 
 
 class Answered:
@@ -158,13 +159,39 @@ class Call:
     @property
     def conversation(self) -> tuple[Message, ...]:
         """The messages with those before them that the provider remembers (`previous_response_id`)."""
-        before = self._before
-        if before is None:
+        return self.messages if self._before is None else tuple(self._backwards())[::-1]
+
+    def _backwards(self) -> Iterator[Message]:
+        """The conversation, the last message first."""
+        call: Call | None = self
+        while call is not None:
+            yield from reversed(call._own())
+            call = call._before
+            if call is not None:
+                yield from call._said()
+
+    def _own(self) -> tuple[Message, ...]:
+        """The messages of the request; its results have their names from all of the conversation."""
+        if self._before is None:
             return self.messages
-        return named_results((*before.conversation, *before._said(), *self.messages))
+        wanted = {result.id for said in self.messages for result in said.tool_results if not result.name}
+        names = {found.id: found.name for found in self._earlier_calls(wanted)}
+        return named_results(self.messages, names) if names else self.messages
+
+    def _earlier_calls(self, ids: AbstractSet[str | None]) -> Iterator[SentToolCall]:
+        """The tool calls of these ids that were made before this request, each the last of its id."""
+        missing = {one for one in ids if one is not None}
+        call = self._before
+        while call is not None and missing:
+            for said in (*call._said(), *reversed(call.messages)):
+                for made in reversed(said.tool_calls):
+                    if made.id in missing:
+                        missing.discard(made.id)
+                        yield made
+            call = call._before
 
     def _said(self) -> Iterator[Message]:
-        """The answer as a message of the conversation that builds on it."""
+        """The answer as a message of the conversation that builds on it, if there is one."""
         for choice in self._choices[:1]:
             calls = (SentToolCall(call.name, parsed_arguments(call.json), call.id) for call in choice.tool_calls)
             yield message("assistant", [choice.text] if choice.text else [], tuple(calls))
@@ -176,7 +203,7 @@ class Call:
 
     @property
     def user_texts(self) -> tuple[str, ...]:
-        """The text of each user message, without placeholders for media."""
+        """The text of each user message, without placeholders for media; of a call for embeddings, each input."""
         return tuple(
             message.text if message.plain is None else message.plain
             for message in self.messages
@@ -197,7 +224,7 @@ class Call:
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The results that were fed back after the last message of the assistant."""
         results: list[ToolResult] = []
-        for said in reversed(self.conversation):
+        for said in self._backwards():
             if said.role == "assistant":
                 break
             results[:0] = said.tool_results
@@ -231,6 +258,14 @@ def retry_count(request: Request) -> int | None:
     """What an SDK says of its retries: 0 for a new call, `None` where it says nothing."""
     text = request.headers.get("x-stainless-retry-count")
     return int(text) if text is not None and text.isdecimal() and len(text) < _DIGITS else None
+
+
+def vocabulary(call: Call) -> str:
+    """Whose language was spoken, for people: `openai responses`, `groq (openai chat)`."""
+    if call.operation == "unknown":
+        return call.provider
+    named = call.dialect.replace("_", " ")
+    return named if named.startswith(call.provider) else f"{call.provider} ({named})"
 
 
 _UNREAD: Any = object()

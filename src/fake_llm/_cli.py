@@ -97,6 +97,11 @@ def _providers(options: argparse.Namespace) -> int:
             near = difflib.get_close_matches(name, known, 3) or known
             print(f"There is no provider {name!r}. Write {', '.join(near)}.", file=sys.stderr)
             return 2
+    operations = sorted({row.operation for row in rows()})
+    if options.operation is not None and options.operation not in operations:
+        near = difflib.get_close_matches(options.operation, operations, 3) or operations
+        print(f"There is no operation {options.operation!r}. Write {', '.join(near)}.", file=sys.stderr)
+        return 2
     found = [row for row in rows(*options.name) if options.operation in (None, row.operation)]
     left = refused(*options.name) if options.operation is None else []
     if options.json:
@@ -152,7 +157,10 @@ def _doctor(options: argparse.Namespace) -> int:
     ways = ("sync", "sync streamed", "async", "async streamed")
     head = ("", "installed", "tested with")
     rows = [head, *(words(*candidate) for candidate in doctor.candidates())]
-    wide = [*(max(map(len, column)) for column in zip(*rows, strict=True)), *map(len, ways)]
+    wide = [
+        *(max(map(len, column)) for column in zip(*rows, strict=True)),
+        *(max(len(way), len("FAILED")) for way in ways),
+    ]
     line(*head, *ways)
     report = doctor.examine(tell)
     print()
@@ -168,7 +176,7 @@ def _doctor(options: argparse.Namespace) -> int:
         if found:
             print(f"{title}: {', '.join(f'{name} {release}' for name, release in found.items())}.")
     for name, (url, provider) in report.base_urls.items():
-        print(f"{name} is {url}: answered as {provider} in a block.")
+        print(f"{name} is {url}: " + (f"answered as {provider} in a block." if provider else "no URL, and left out."))
     calls = sum(len(finding.calls) for finding in report.findings)
     if report.failed:
         print(_coloured(f"{len(report.failed)} of {calls} calls failed; none left the machine.", "FAILED"))

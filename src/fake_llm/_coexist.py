@@ -18,6 +18,8 @@ from fake_llm._stacks import Patch
 
 __all__ = ["places"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 FindBy: TypeAlias = "Callable[[str, str, str], Handler | None]"
 
 

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
@@ -382,18 +383,23 @@ _KINDS: Final[Mapping[type, str]] = {
 }
 
 
-def named_results(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with the names of tool results filled in from the calls that they answer."""
-    names: dict[str, str] = {}
+def named_results(
+    messages: Sequence[Message], earlier: Mapping[str | None, str] = MappingProxyType({})
+) -> tuple[Message, ...]:
+    """The messages with the names of tool results filled in from the calls that they answer.
+
+    Args:
+        messages: The messages.
+        earlier: The names of tools that were called before them, by the ids of the calls.
+    """
+    names: dict[str | None, str] = dict(earlier)
     named: list[Message] = []
     for item in messages:
         for call in item.tool_calls:
             if call.id is not None:
                 names[call.id] = call.name
         if any(not result.name and result.id in names for result in item.tool_results):
-            results = (
-                replace(result, name=result.name or names.get(result.id or "", "")) for result in item.tool_results
-            )
+            results = (replace(result, name=result.name or names.get(result.id, "")) for result in item.tool_results)
             item = replace(item, tool_results=tuple(results))
         named.append(item)
     return tuple(named)

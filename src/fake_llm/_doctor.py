@@ -16,11 +16,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from typing import Any, Final
 
-from fake_llm._endpoints import PROVIDERS
+from fake_llm._environment import base_urls
 from fake_llm._intercept import intercept
 from fake_llm._model import masked_url
+from fake_llm._routes import placed
 from fake_llm._stacks import STACKS
 from fake_llm._tested import TESTED
 
@@ -167,6 +169,17 @@ def _chat_piece(chunk: Any) -> Any:
     return chunk.choices[0].delta.content if chunk.choices else None
 
 
+def _chat_sdk(blocking: str, on_loop: str, model: str, *path: str) -> Run:
+    """An SDK with OpenAI's names: its client classes, a model, and where the client asks if not by `chat.completions.create`."""
+
+    def ask(client: Any, loop: bool, streamed: bool) -> Any:
+        return attrgetter(".".join(path or ("chat", "completions", "create")))(client)(
+            model=model, messages=QUESTION, stream=streamed
+        )
+
+    return _sdk((blocking, on_loop), ask, _chat_text, _chat_piece)
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -179,19 +192,7 @@ LIBRARIES: Final = (
     Library("requests", "requests", _requests, loops=(False,)),
     Library("dspy", "dspy._vendor.lm15.transports", _lm15),
     Library("lm15", "lm15.transports", _lm15),
-    Library(
-        "openai",
-        "openai",
-        _sdk(
-            ("OpenAI", "AsyncOpenAI"),
-            lambda client, loop, streamed: client.chat.completions.create(
-                model="gpt-5", messages=QUESTION, stream=streamed
-            ),
-            _chat_text,
-            _chat_piece,
-        ),
-        "chat",
-    ),
+    Library("openai", "openai", _chat_sdk("OpenAI", "AsyncOpenAI", "gpt-5"), "chat"),
     Library(
         "openai",
         "openai",
@@ -220,17 +221,16 @@ LIBRARIES: Final = (
         "google.genai",
         _sdk(("Client", "Client"), _genai, lambda answer: answer.text, lambda chunk: chunk.text),
     ),
+    Library("groq", "groq", _chat_sdk("Groq", "AsyncGroq", "openai/gpt-oss-20b")),
+    Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
+    Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
+    Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
+    Library("writer-sdk", "writerai", _chat_sdk("Writer", "AsyncWriter", "palmyra-x5", "chat", "chat")),
+    Library("zai-sdk", "zai", _chat_sdk("ZaiClient", "ZaiClient", "glm-5"), loops=(False,)),
     Library(
-        "groq",
-        "groq",
-        _sdk(
-            ("Groq", "AsyncGroq"),
-            lambda client, loop, streamed: client.chat.completions.create(
-                model="openai/gpt-oss-20b", messages=QUESTION, stream=streamed
-            ),
-            _chat_text,
-            _chat_piece,
-        ),
+        "huggingface_hub",
+        "huggingface_hub",
+        _chat_sdk("InferenceClient", "AsyncInferenceClient", "openai/gpt-oss-120b", "chat_completion"),
     ),
 )
 """What is tried, if it is installed; a new SDK is a row."""
@@ -239,9 +239,8 @@ OTHER_LIBRARIES: Final = ("aiohttp", "botocore", "grpcio", "niquests", "pycurl",
 """HTTP libraries that code reaches models by, intercepted or not (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "azure-ai-inference", "boto3", "cerebras-cloud-sdk", "cohere", "dashscope"),
-    *("fireworks-ai", "google-cloud-aiplatform", "google-generativeai", "huggingface_hub", "ibm-watsonx-ai"),
-    *("litellm", "mistralai", "ollama", "replicate", "together", "voyageai", "writer-sdk", "xai-sdk", "zai-sdk"),
+    *("ai21", "aleph-alpha-client", "azure-ai-inference", "boto3", "cohere", "dashscope", "google-cloud-aiplatform"),
+    *("google-generativeai", "ibm-watsonx-ai", "litellm", "mistralai", "ollama", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 
@@ -279,8 +278,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list[Finding])
     not_intercepted: dict[str, str] = field(default_factory=dict[str, str])
     not_covered: dict[str, str] = field(default_factory=dict[str, str])
-    base_urls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """By the variable, the URL with what is secret in it masked, and the provider it stands for."""
+    base_urls: dict[str, tuple[str, str | None]] = field(default_factory=dict[str, tuple[str, str | None]])
+    """By the variable, the URL with what is secret in it masked, and the provider it stands for: `None` where it is no URL."""
 
     @property
     def failed(self) -> list[tuple[Finding, Call]]:
@@ -327,10 +326,8 @@ def examine(tell: Callable[[Finding], object] = lambda finding: None) -> Report:
         not_intercepted=_installed(name for name in OTHER_LIBRARIES if name not in STACKS),
         not_covered=_installed(OTHER_SDKS),
         base_urls={
-            name: (masked_url(url), provider.name)
-            for provider in PROVIDERS
-            for name in provider.base_urls
-            if (url := os.environ.get(name))
+            name: (masked_url(os.environ[name].strip()), provider.name if placed(url) is not None else None)
+            for name, url, provider in base_urls()
         },
     )
     for library, installed in candidates():

@@ -27,11 +27,14 @@ from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
+from fake_llm._differences.hyperbolic import HYPERBOLIC
 from fake_llm._differences.moonshot import MOONSHOT
+from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.ollama import OLLAMA
 from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES
 from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
@@ -291,6 +294,7 @@ def _compatible(
     more: tuple[Endpoint, ...] = (),
     embeds: bool = False,
     path: str = "/chat/completions",
+    listed: Service = models.openai_list,
     shared: tuple[tuple[str, str], ...] = (),
     base_urls: str = "",
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (),
@@ -304,7 +308,7 @@ def _compatible(
         hosts=tuple(hosts.split()),
         shared=shared,
         prefix=prefix,
-        endpoints=(chat, *COMPACT_MODELS, *more),
+        endpoints=(chat, replace(COMPACT_MODELS[0], service=listed), *COMPACT_MODELS[1:], *more),
         base_urls=tuple(base_urls.split()),
         credentials=credentials,
     )
@@ -386,7 +390,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     Provider(
         name="gemini",
-        hosts=("generativelanguage.googleapis.com",),
+        hosts=("generativelanguage.googleapis.com", "generativelanguage.mtls.googleapis.com"),
         prefix="/{version}",
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
@@ -425,14 +429,19 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     Provider(
         name="azure",
-        hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
-        prefix="/openai[/v1|/deployments/{deployment}]",
+        hosts=(
+            *("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+            *("*.openai.azure.us", "*.services.ai.azure.us", "*.cognitiveservices.azure.us"),
+            *("*.openai.azure.cn", "*.services.ai.azure.cn", "*.cognitiveservices.azure.cn"),
+            *("*.models.ai.azure.com", "*.inference.ai.azure.com"),  # a model that is deployed by itself
+        ),
+        prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models]"),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES),
             _embeddings(difference=AZURE_CHAT),
-            _embeddings(difference=AZURE_CHAT, prefix="[/models]"),
+            _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
             *_messages("/anthropic/v1"),
         ),
@@ -448,6 +457,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "api.together.ai api.together.xyz api-inference.together.ai",
         embeds=True,
         difference=TOGETHER,
+        listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
         base_urls="TOGETHER_BASE_URL",
@@ -469,6 +479,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "api.deepseek.com",
         "[/v1|/beta]",
         difference=DEEPSEEK,
+        credentials=(("langchain_deepseek", "DEEPSEEK_API_KEY", "sk-fake-llm", ()),),
         more=(
             *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
             *_messages("/anthropic[/v1]"),
@@ -476,18 +487,21 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible(
         "openrouter",
-        "openrouter.ai",
+        "openrouter.ai *.openrouter.ai",
         "/api/v1",
         embeds=True,
         difference=OPENROUTER,
+        listed=models.openrouter_list,
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
+        credentials=(("openrouter", "OPENROUTER_API_KEY", "sk-or-fake-llm", ()),),
         more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
     ),
     _compatible(
         "xai",
-        "api.x.ai",
+        "api.x.ai *.api.x.ai",
         difference=XAI,
+        credentials=(("langchain_xai", "XAI_API_KEY", "xai-fake-llm", ()),),
         wire=BARE_SSE,
         more=(*_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES), *_messages()),
     ),
@@ -499,6 +513,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=PERPLEXITY,
         whole=SORTED,
         wire=PERPLEXITY_SSE,
+        base_urls="PERPLEXITY_BASE_URL",
+        credentials=(
+            ("perplexity", "PERPLEXITY_API_KEY", "pplx-fake-llm", ()),
+            ("langchain_perplexity", "PPLX_API_KEY", "pplx-fake-llm", ("PERPLEXITY_API_KEY",)),
+        ),
     ),
     _compatible(
         "cerebras",
@@ -531,6 +550,22 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("huggingface_hub.constants", "HF_TOKEN", "hf_fake_llm", ("HUGGING_FACE_HUB_TOKEN",)),),
     ),
+    # hosts behind Hugging Face's router, called by themselves (huggingface_hub 2.4, 2026-11)
+    _compatible("baseten", "inference.baseten.co", difference=PLAIN),
+    _compatible("deepinfra", "api.deepinfra.com", "/v1/openai", difference=PLAIN, embeds=True),
+    _compatible("featherless", "api.featherless.ai", difference=PLAIN),
+    _compatible("hyperbolic", "api.hyperbolic.xyz", difference=HYPERBOLIC),
+    _compatible(
+        "nebius",
+        "api.studio.nebius.com api.studio.nebius.ai api.tokenfactory.nebius.com",
+        difference=PLAIN,
+        embeds=True,
+    ),
+    _compatible("novita", "api.novita.ai", "[/v3]/openai[/v1]", difference=NOVITA),
+    _compatible("nscale", "inference.api.nscale.com", difference=PLAIN),
+    _compatible("ovhcloud", "oai.endpoints.kepler.ai.cloud.ovh.net", difference=PLAIN, embeds=True),
+    _compatible("publicai", "api.publicai.co", difference=PLAIN),
+    _compatible("scaleway", "api.scaleway.ai", "[/{project}]/v1", difference=PLAIN, embeds=True),
     _compatible("nvidia", "integrate.api.nvidia.com", difference=NVIDIA, embeds=True),
     _compatible("sambanova", "api.sambanova.ai", difference=SAMBANOVA, embeds=True, more=(*_responses(), *_messages())),
     _compatible("moonshot", "api.moonshot.ai api.moonshot.cn", difference=MOONSHOT, more=_messages("/anthropic[/v1]")),
@@ -546,7 +581,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     ),
     _compatible(
         "dashscope",
-        "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com",
+        "dashscope.aliyuncs.com dashscope-intl.aliyuncs.com dashscope-us.aliyuncs.com *.dashscope.aliyuncs.com",
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
         embeds=True,
@@ -564,6 +599,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "writer",
         "api.writer.com",
         path="/chat",
+        listed=models.writer_list,
         difference=WRITER,
         base_urls="WRITER_BASE_URL",
         credentials=(("writerai", "WRITER_API_KEY", "fake-llm", ()),),
@@ -617,14 +653,23 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
-    _compatible("copilot", "api.githubcopilot.com *.githubcopilot.com", "", more=(*_responses(), *_messages("/v1"))),
+    _compatible(
+        "copilot",
+        "api.githubcopilot.com *.githubcopilot.com copilot-api.*.ghe.com",
+        "",
+        embeds=True,
+        more=(*_responses(), *_messages("/v1")),
+    ),
     Provider(
         name="bedrock",
         hosts=(
-            "bedrock-runtime.*.amazonaws.com",
-            "bedrock-runtime-fips.*.amazonaws.com",
-            "bedrock-mantle.*.api.aws",
-            "aws-external-anthropic.*.api.aws",
+            *(
+                f"{service}.*.{domain}"
+                for service in ("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime")
+                for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
+            ),
+            *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
+            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
         ),
         endpoints=(
             Endpoint(
@@ -644,10 +689,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
-        hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        hosts=(
+            *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+            *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
+            *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
+        ),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai")),
+    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),

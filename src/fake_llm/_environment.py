@@ -15,9 +15,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
-from fake_llm._endpoints import PROVIDERS
+from fake_llm._endpoints import PROVIDERS, Provider
+from fake_llm._routes import placed
 
-__all__ = ["declared_hosts", "enter", "imported", "leave", "watches"]
+__all__ = ["base_urls", "declared_hosts", "enter", "imported", "leave", "watches"]
 
 _ROWS: Final = [row for provider in PROVIDERS for row in provider.credentials]
 _WANTED: Final[Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]] = {
@@ -168,14 +169,24 @@ def _google_user() -> Path:
     return Path(folder or Path.home() / ".config" / "gcloud") / "application_default_credentials.json"
 
 
+def base_urls() -> Iterator[tuple[str, str, Provider]]:
+    """The SDKs' own variables that name a host (`OPENAI_BASE_URL` and the like), each with its URL and whose language is meant.
+
+    A blank one is as good as none, and what this module has set names nobody's host.
+    """
+    for provider in PROVIDERS:
+        for name in provider.base_urls:
+            value = os.environ.get(name, "").strip()
+            if value and (name not in _added or value != _added[name][0]):
+                yield name, _place(name, value), provider
+
+
 def declared_hosts() -> dict[str, str]:
-    """Hosts that the SDKs' own variables name (`OPENAI_BASE_URL` and the like), each with its provider."""
-    return {
-        _place(name, value): provider.name
-        for provider in PROVIDERS
-        for name in provider.base_urls
-        if (value := os.environ.get(name))
-    }
+    """The hosts that the SDKs' own variables name, each with its provider.
+
+    What is no URL is left out: it is a matter of the SDK that reads it, and most tests don't use that one.
+    """
+    return {url: provider.name for _, url, provider in base_urls() if placed(url) is not None}
 
 
 def _place(name: str, value: str) -> str:
@@ -183,7 +194,7 @@ def _place(name: str, value: str) -> str:
     if name != "OLLAMA_HOST" or "://" in value:
         return value
     try:
-        parts = urlsplit(f"http://{value.strip()}")
+        parts = urlsplit(f"http://{value}")
         host, port = parts.hostname or "127.0.0.1", parts.port or 11434
     except ValueError:
         return value

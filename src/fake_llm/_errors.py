@@ -19,6 +19,9 @@ that a transport raises; a `BaseException` comes out of all of them unchanged.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from fake_llm._public import public
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "UnscriptedCallError",
     "UnusedReplyError",
     "clipped",
+    "masked",
     "sentence",
 ]
 
@@ -71,18 +75,32 @@ class FunctionTurnError(FakeLLMFailure):
     """
 
     def __init__(self, original: BaseException) -> None:
-        super().__init__(f"A function of the test raised {type(original).__name__}: {original}")
+        super().__init__(masked(f"A function of the test raised {type(original).__name__}: {original}"))
         self.original = original
 
 
 def sentence(came: str, there: str = "", write: str = "") -> str:
-    """One message in the three parts that all of ours have: what came, what there was, what to write."""
-    return "\n".join(part for part in (came, there, write) if part)
+    """One message in the three parts that all of ours have: what came, what there was, what to write. Keys are masked."""
+    return masked("\n".join(part for part in (came, there, write) if part))
 
 
 def clipped(text: str, limit: int) -> str:
-    """A text that a message quotes, at most `limit` characters of it."""
+    """A text that a message quotes, at most `limit` characters of it; keys are masked before it is cut."""
+    text = masked(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+_KEYS: Final = re.compile(
+    r"(?:\b|(?<=\\[nrt]))"  # also after a line end as a repr shows it
+    r"(?:(sk-(?:ant-|proj-|or-|svcacct-)?|[gc]sk[_-]|xai-|hf_|pplx-|r8_|nvapi-|tgp_v1_|fw_|AIza|ya29\.|ghp_|github_pat_|A[KS]IA)"
+    r"[A-Za-z0-9_-]{16,}|((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{16,})"
+)
+"""How the keys of vendors begin (2026-11): long enough to be no word."""
+
+
+def masked(text: str) -> str:
+    """A text without the keys in it: of each only how it begins; for everything that shows what somebody else wrote."""
+    return _KEYS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 public(

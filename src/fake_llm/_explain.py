@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
-from fake_llm._call import Call, Calls
+from fake_llm._call import Call, Calls, vocabulary
 from fake_llm._endpoints import PROVIDERS, Errand, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
 from fake_llm._routes import Routes, likely, paths_of
 from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
-from fake_llm._turns import Reply, ToolCall
+from fake_llm._turns import Error, Reply, ToolCall
 
 __all__ = [
     "NO_CALL",
     "counted",
     "dialled",
     "forbidden",
+    "no_call",
     "own_fault",
     "shown",
     "unintercepted",
@@ -35,16 +37,29 @@ NO_CALL: Final = (
 )
 
 
-def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit]) -> str:
-    """A call came and no turn was left for it."""
+def no_call(passed: Iterable[tuple[str, str, str]]) -> str:
+    """No call came: which one that went elsewhere looks like a model's, if any does."""
+    for library, method, url in reversed(list(passed)):
+        parts = urlsplit(url)
+        provider = likely(method, parts.path)
+        if provider is not None:
+            return (
+                f"No call came to a host that is known, but {library} sent {method} {masked_url(url)}: "
+                f'write hosts={{"{parts.netloc.rpartition("@")[2]}": "{provider}"}} to have it answered.'
+            )
+    return NO_CALL
+
+
+def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfit], elsewhere: int = 0) -> str:
+    """A call came and no turn was left for it; `elsewhere` is the number of turns that other open blocks have left."""
     fed = ", ".join(f"{result.name or 'a tool'} → {clipped(result.text, 60)!r}" for result in call.tool_results[:3])
     said = f" The last user text was {clipped(call.last_user_text, 120)!r}." if call.last_user_text else ""
     if fed:
         said += f" It feeds back {fed}."
-    came = f"Call {call.index} ({_named(call)}) came in {_thread()} and no turn was left for it.{said}"
+    came = f"Call {call.index}: no turn was left for it ({_named(call)}, in {_thread()}).{said}"
     written = script.written
     there = (
-        f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(_turns(script, calls), len(written))}"
+        f"The script had {counted(len(written), 'turn')}, all taken:\n{_table(len(written), _turns(script, calls), len(written))}"
         if written
         else "The script had no turns."
     )
@@ -54,11 +69,18 @@ def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfi
         there += "".join(f"\n  {_misfit(misfit, call)}" for misfit in nearest[:_ROWS])
         if len(nearest) > _ROWS:
             there += f"\n  … {counted(len(nearest) - _ROWS, 'more rule')}"
+    if elsewhere:
+        there += f"\nAnother open block has {counted(elsewhere, 'turn')} left: the innermost block answers, and that is this one."
     write = 'Write one more turn, default=… for any number of calls, or on_exhausted="stop" to end the conversation.'
     if len(written) > 1 and _single_call(written[-1]) and _single_call(written[-2]):
         write = f"{_one_turn(written[-2], written[-1])}\n{write}"
     elif fed and written and _calls_a_tool(written[-1]):
         write = f"The last turn calls a tool, so the code asks again with its result. {write}"
+    elif (failed := _failed_before(calls, call)) is not None:
+        write = (
+            f"Call {failed.index} was answered with {failed.reply!r}: where the code tries again by itself, write as many turns "
+            f"as it tries, or default={failed.reply!r}.\n{write}"
+        )
     return sentence(came, there, write)
 
 
@@ -69,9 +91,10 @@ def unused(script: Script, calls: Calls) -> str:
     left = list(script.unused())
     came = f"The block ended and {counted(len(left), 'turn')} {'were' if len(left) > 1 else 'was'} not asked for:"
     if script.queue:
-        came += f"\n{_table(_turns(script, calls), taken)}"
+        came += f"\n{_table(len(written), _turns(script, calls), taken)}"
     if len(left) > len(script.queue):
-        came += f"\n{_table([(where, 'unused', shown(turn)) for where, turn in left[len(script.queue) :]], 0)}"
+        ruled = left[len(script.queue) :]
+        came += f"\n{_table(len(ruled), lambda place: (ruled[place][0], 'unused', shown(ruled[place][1])), 0)}"
     chats = calls.chat
     refused = [call for call in chats if call._refused]
     there = (
@@ -82,6 +105,8 @@ def unused(script: Script, calls: Calls) -> str:
             else "."
         )
         if chats
+        else _others(calls)
+        if calls
         else NO_CALL
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
@@ -90,39 +115,46 @@ def unused(script: Script, calls: Calls) -> str:
     return sentence(came, there, write)
 
 
+def _others(calls: Calls) -> str:
+    """What came where no call was for chat."""
+    names = ", ".join(sorted({call.operation for call in calls}))
+    return f"{counted(len(calls), 'call')} came, none for chat ({names}): only chat takes turns from the script."
+
+
 _ROWS: Final = 5
 """Rows of a table before and after the place that matters."""
 
 _Row: TypeAlias = tuple[str, str, str]
 
 
-def _turns(script: Script, calls: Calls) -> list[_Row]:
-    """Of each turn as written: its number, the call that took it, and what it says."""
-    attempts = {call.index: call.attempt for call in calls if call.attempt > 1}
+def _turns(script: Script, calls: Calls) -> Callable[[int], _Row]:
+    """Of a turn as written, by its place: its number, the call that took it, and what it says."""
 
-    def taker(place: int) -> str:
-        if place >= len(script.takers):
-            return "unused"
-        index = script.takers[place]
-        return f"call {index}" + (f", attempt {attempts[index]}" if index in attempts else "")
+    def row(place: int) -> _Row:
+        taker = "unused"
+        if place < len(script.takers):
+            index = script.takers[place]
+            attempt = calls[index].attempt if index < len(calls) else 1  # calls may have been cleared
+            taker = f"call {index}" + (f", attempt {attempt}" if attempt > 1 else "")
+        return f"turn {place + 1}", taker, shown(script.written[place])
 
-    return [(f"turn {place + 1}", taker(place), shown(turn)) for place, turn in enumerate(script.written)]
+    return row
 
 
-def _table(rows: Sequence[_Row], place: int) -> str:
-    """The rows around a place, in columns."""
+def _table(count: int, row: Callable[[int], _Row], place: int) -> str:
+    """Of so many rows those around a place, in columns; no other is made."""
     first, last = max(place - _ROWS, 0), place + _ROWS
     if first == 1:  # a line that says "one is left out" is no shorter
         first = 0
-    if last == len(rows) - 1:
-        last = len(rows)
-    part = rows[first:last]
+    if last >= count - 1:
+        last = count
+    part = [row(index) for index in range(first, last)]
     wide = [max(len(row[column]) for row in part) for column in (0, 1)]
     lines = [f"  {where:<{wide[0]}}  {taker:<{wide[1]}}  {turn}" for where, taker, turn in part]
     if first:
         lines.insert(0, f"  … {first} before")
-    if last < len(rows):
-        lines.append(f"  … {len(rows) - last} more")
+    if last < count:
+        lines.append(f"  … {count - last} more")
     return "\n".join(lines)
 
 
@@ -232,7 +264,7 @@ def unknown_endpoint(request: Request, provider: Provider) -> str:
 def unknown_host(request: Request, routes: Routes) -> str:
     """A host that nobody claims was called where the fake is mounted."""
     speaks = likely(request.method, request.path) or "openai"
-    hosts = routes.hosts
+    hosts = routes.hosts(request.method, request.path)
     return sentence(
         f"{request.method} {masked_url(request.url)} came in {_thread()}, where the fake is mounted: a host that isn't known.",
         "Known are "
@@ -287,6 +319,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def _failed_before(calls: Calls, call: Call) -> Call | None:
+    """The call just before this one, where it asked the same and was answered with an error or a fault."""
+    before = calls[call.index - 1] if call.index else None
+    failed = before is not None and isinstance(before.reply, (Error, BaseException)) and before.raw == call.raw
+    return before if failed else None
+
+
 def _calls_a_tool(turn: Turn) -> bool:
     return isinstance(turn, Reply) and any(isinstance(part, ToolCall) for part in turn.parts)
 
@@ -296,7 +335,9 @@ def _single_call(turn: Turn) -> bool:
 
 
 def _named(call: Call) -> str:
-    return " ".join(word for word in (call.provider, call.operation, call.model) if word)
+    """Who was asked for what: `openai responses gpt-5`, `openai count_tokens gpt-5`."""
+    asked = vocabulary(call) if call.operation == "chat" else f"{call.provider} {call.operation}"
+    return f"{asked} {call.model}".rstrip()
 
 
 def _thread() -> str:

@@ -11,11 +11,11 @@ import hashlib
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from fake_llm import _environment, _json
+from fake_llm import _blocks, _environment, _json
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids
 from fake_llm._endpoints import Endpoint, Provider
@@ -47,7 +47,7 @@ from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
 from fake_llm._render import Rendered, render, render_error
-from fake_llm._routes import Route, Routes, is_metadata
+from fake_llm._routes import Declared, Route, Routes, is_metadata
 from fake_llm._script import (
     PASSED_ON,
     Broken,
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
 __all__ = ["FakeLLM"]
+
+__tracebackhide__ = True  # pytest leaves these frames out of a report
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 MADE_UP: Final = Reply()
@@ -107,6 +109,9 @@ class FakeLLM:
         self._calls = Calls()
         self._side_calls = Calls()
         self._failures: list[BaseException] = []
+        self._settled: list[
+            BaseException
+        ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
         self._store = Store(self._options.context_window)
         self._seen: dict[bytes, int] = {}
@@ -116,6 +121,8 @@ class FakeLLM:
         self._home: Place | None = None
         self._homes: tuple[Place, ...] = ()
         self._mounted = 0
+        self._bare = False
+        self._hosts: Declared = ()  # what its block found in the environment
 
     # --- what people use ---
 
@@ -193,7 +200,7 @@ class FakeLLM:
 
         Args:
             predicates: Functions of the call, each called once for a request.
-            input: Against all user texts joined by a blank.
+            input: Against all user texts joined by a blank; those of a call for embeddings are its inputs.
             last: Against the last user text.
             system: Against the system text.
             tool: The tool of the last result, of the last tool calls, or named in a user text.
@@ -231,6 +238,7 @@ class FakeLLM:
             self._calls.clear()
             self._side_calls.clear()
             self._failures.clear()
+            self._settled.clear()
             self._told.clear()
             self._seen.clear()
             self._store.answered.clear()
@@ -326,6 +334,7 @@ class FakeLLM:
     def check(self) -> None:
         """Raise what the end of a block would: the first failure, else `UnusedReplyError` for turns that are left."""
         verdict = self._verdict(None)
+        self._settle()
         if verdict is not None:
             raise verdict
 
@@ -348,11 +357,15 @@ class FakeLLM:
         """Whether what asks for credentials is answered here."""
         return self._options.env and not self._forbids
 
-    def _declare_environment(self) -> None:
-        """Claim the hosts that the environment names, such as that of `OPENAI_BASE_URL`."""
-        if self._options.env:
-            for place, provider in _environment.declared_hosts().items():
-                self._routes.declare(place, provider)
+    def _declare_environment(self) -> Declared:
+        """Claim the hosts that the environment names now, such as that of `OPENAI_BASE_URL`; gives what `_withdraw` takes."""
+        hosts = _environment.declared_hosts() if self._options.env else {}
+        return self._routes.declare(hosts) if hosts else ()
+
+    def _withdraw(self, hosts: Declared) -> None:
+        """Claim them no longer: the block, or the mount, that found them has ended."""
+        if hosts:
+            self._routes.withdraw(hosts)
 
     def claims(self, method: str, url: str) -> bool:
         """Whether a request is answered here: its host is a known LLM's, or declared; or it asks for credentials."""
@@ -371,7 +384,6 @@ class FakeLLM:
             request: What came.
             provider: Who answers where the host isn't known.
         """
-        __tracebackhide__ = True
         exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
@@ -388,7 +400,6 @@ class FakeLLM:
 
     async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
-        __tracebackhide__ = True
         exchange = self._exchange(request, provider)
         try:
             awaitable = next(exchange)
@@ -406,7 +417,6 @@ class FakeLLM:
     # --- one exchange ---
 
     def _exchange(self, request: Request, provider: str | None) -> Generator[Awaitable[Any], Any, Response | Fault]:
-        __tracebackhide__ = True
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
@@ -486,7 +496,6 @@ class FakeLLM:
     def _generated(
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
-        __tracebackhide__ = True
         dialect = endpoint.dialect
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
@@ -557,7 +566,6 @@ class FakeLLM:
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
     ) -> Generator[Awaitable[Any], Any, Taken | None]:
         """The chosen turn; for a retry of what failed, the same again once there is no other."""
-        __tracebackhide__ = True
         failed = self._failed.get(_origin(exchange)) if self._failed else None
         retried = failed is not None and retry_count(exchange.request) != 0
         if failed is not None and retried and retry_count(exchange.request) is None:
@@ -576,7 +584,6 @@ class FakeLLM:
             self._failing.pop(here(), None)
 
     def _chosen(self, call: Call) -> Generator[Awaitable[Any], Any, Taken]:
-        __tracebackhide__ = True
         misfits: list[Misfit] = []
         with self._script.lock:
             taken = self._script.from_queue(call)
@@ -607,8 +614,8 @@ class FakeLLM:
         return None
 
     def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
-        __tracebackhide__ = True
-        failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits))
+        elsewhere = sum(fake.remaining for fake in _blocks.opened() if fake is not self)
+        failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits, elsewhere))
         if self._options.on_exhausted == "raise":
             raise failure
         if self._options.on_exhausted == "stop":
@@ -619,7 +626,6 @@ class FakeLLM:
     # --- strictness ---
 
     def _forbidden(self, request: Request, route: Route) -> Response:
-        __tracebackhide__ = True
         provider = route.provider
         endpoint = route.endpoint or Endpoint(operation="unknown", path="", dialect=provider.dialect)
         exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
@@ -651,7 +657,6 @@ class FakeLLM:
 
     def _unseen(self, request: Request, failure: FakeLLMFailure) -> Response:
         """The end of a call that came by a way on which this fake isn't asked."""
-        __tracebackhide__ = True
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, None
         )
@@ -661,7 +666,6 @@ class FakeLLM:
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
-        __tracebackhide__ = True
         call._failure = failure.original if isinstance(failure, FunctionTurnError) else failure
         self._failures.append(call._failure)
         if self._at_home():
@@ -677,8 +681,16 @@ class FakeLLM:
         place = here()
         return place == self._home or place in self._homes
 
-    def _verdict(self, leaving: BaseException | None) -> BaseException | None:
-        """What the end of the block raises in place of what is leaving it, `None` to leave it so."""
+    def _verdict(
+        self, leaving: BaseException | None, *, unsettled: bool = False, turns: bool = True
+    ) -> BaseException | None:
+        """What the end of the block raises in place of what is leaving it, `None` to leave it so.
+
+        Args:
+            leaving: What is leaving it.
+            unsettled: Only of failures that aren't settled.
+            turns: Also for turns that are left.
+        """
         if isinstance(leaving, FunctionTurnError):
             return leaving.original
         if isinstance(leaving, FakeLLMFailure):
@@ -689,19 +701,24 @@ class FakeLLM:
                 return first.original if isinstance(first, FunctionTurnError) else first
         if leaving is not None and any(map(_stops, _leaves(leaving))):
             return None
-        failure = self._first_failure()
+        failure = self._first_failure(self._settled if unsettled else ())
         if failure is not None:
             return None if failure is leaving else failure
-        if self._options.strict and leaving is None and not self._told and self.remaining:
+        if turns and self._options.strict and leaving is None and not self._told and self.remaining:
             return UnusedReplyError(unused(self._script, self._calls))
         return None
 
-    def _first_failure(self) -> BaseException | None:
+    def _first_failure(self, settled: Sequence[BaseException] = ()) -> BaseException | None:
         """The first that is still to be raised: without `strict`, of the test's own errors only."""
-        failures = [error for error in self._failures if not any(error is told for told in self._told)]
+        over = [*self._told, *settled]
+        failures = [error for error in self._failures if not any(error is other for other in over)]
         if not self._options.strict:
             failures = [error for error in failures if not isinstance(error, FakeLLMFailure)]
         return failures[0] if failures else None
+
+    def _settle(self) -> None:
+        """What failed until now has been judged."""
+        self._settled = self._failures.copy()
 
     def _tell(self, error: BaseException) -> None:
         """A test in the block was left by this and has been reported: neither it nor the turns it left are raised again."""

@@ -93,7 +93,7 @@ class Sse:
     def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
         pieces = self._pieces(events, framing)
         if self.comment is not None and pieces:
-            pieces[0] = f": {self.comment}{self.newline * 2}".encode() + pieces[0]
+            pieces[0] = f": {self.comment}{(framing.newline or self.newline) * 2}".encode() + pieces[0]
         if framing.bom and pieces:
             pieces[0] = BOM + pieces[0]
         return pieces

@@ -23,6 +23,8 @@ from fake_llm._public import public
 
 __all__ = ["Intercept", "forbid", "intercept"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | type)
 
 _lock: Final = threading.Lock()
@@ -128,7 +130,6 @@ class Intercept:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        __tracebackhide__ = True
         leave(self._left(), error)
 
     async def __aenter__(self) -> FakeLLM:

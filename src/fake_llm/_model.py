@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from fake_llm._errors import masked
 from fake_llm._public import public
 
 __all__ = [
@@ -39,8 +40,17 @@ __all__ = [
     "masked_url",
 ]
 
-_SECRET = re.compile("authorization|cookie|token(?!s)|secret|api-?key|credential|password")
-_SECRET_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "access_token", "token", "sig", "signature"})
+_SECRET = re.compile(
+    r"authorization|(?:^|[-_])auth(?:$|[-_])|cookie|(?<!page)(?<!page[-_])token(?!s)|secret|credential|password|passwd|signature"
+    r"|session|jwt|api[-_]?key|(?<!idempotency[-_])(?<!cache[-_])key$|^(?:sig|code|pwd)$"
+)
+_HARMLESS = "access-control-"
+
+
+def _is_secret(name: str) -> bool:
+    """Whether what a header or a parameter of this name has is nobody's business."""
+    lower = name.lower()
+    return _SECRET.search(lower) is not None and not lower.startswith(_HARMLESS)
 
 
 class Headers(Mapping[str, str]):
@@ -81,7 +91,7 @@ class Headers(Mapping[str, str]):
         return self._items
 
     def __repr__(self) -> str:
-        shown = {name: "***" if _SECRET.search(name.lower()) else value for name, value in self.multi_items()}
+        shown = {name: "***" if _is_secret(name) else masked(value) for name, value in self.multi_items()}
         return f"Headers({shown!r})"
 
 
@@ -102,19 +112,26 @@ def _joined(items: Sequence[tuple[str, str]]) -> dict[str, str]:
     return lower
 
 
+_USER_INFO = re.compile(
+    r"^((?:[a-z][a-z0-9+.-]*:)?//)?"
+    r"(?:[^/?#]*|[^/?#@:\[\]]*:(?!\d*(?:[/?#]|$)).*)@",  # where the port is none, what follows may be a password
+    re.IGNORECASE,
+)
+
+
 def masked_url(url: str) -> str:
-    """The URL with the values of key-like query parameters and user info replaced by `***`."""
-    if "?" not in url and "@" not in url:
-        return url
-    parts = urlsplit(url)
-    netloc = parts.netloc
-    if "@" in netloc:
-        netloc = "***@" + netloc.rpartition("@")[2]
-    query = "&".join(
-        f"{name}{equals}{'***' if equals and name.lower() in _SECRET_QUERY else value}"
-        for name, equals, value in (pair.partition("=") for pair in parts.query.split("&"))
+    """The URL, or what was meant as one, with the values of key-like query parameters and user info replaced by `***`."""
+    if "@" in url:
+        url = _USER_INFO.sub(lambda found: f"{found[1] or ''}***@", url)
+    if "?" not in url:
+        return masked(url)
+    place, _, query = url.partition("?")
+    query, sharp, fragment = query.partition("#")
+    pairs = (pair.partition("=") for pair in query.split("&"))
+    shown = (
+        f"{name}{equals}{'***' if equals and _is_secret(unquote(name)) else value}" for name, equals, value in pairs
     )
-    return parts._replace(netloc=netloc, query=query).geturl()
+    return masked(f"{place}?{'&'.join(shown)}{sharp}{fragment}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +321,19 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SentToolCall:
+class _Shown:
+    """A value whose repr masks the keys in its texts."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        given: Any = self
+        shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(given) if one.repr)
+        return masked(f"{type(self).__name__}({', '.join(shown)})")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SentToolCall(_Shown):
     """A tool call as it stands in a request's history.
 
     Attributes:
@@ -331,8 +359,8 @@ class SentToolCall:
         return hash(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolResult(_Shown):
     """A tool's result as it was fed back.
 
     Attributes:
@@ -351,8 +379,8 @@ class ToolResult:
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+@dataclass(frozen=True, slots=True, repr=False)
+class Message(_Shown):
     """One message of a request, the same for every vendor.
 
     Attributes:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
-from fake_llm import _blocks, _witness
+from fake_llm import _blocks
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Fault, Request, Response
 from fake_llm._place import Place, here
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from fake_llm._fake import FakeLLM
 
 __all__ = ["Mounted", "adapter", "mount", "transport"]
+
+__tracebackhide__ = True  # pytest leaves these frames out of a report
 
 
 CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -56,6 +59,11 @@ SDKS: Final[Mapping[str, Sdk]] = {  # read and run with the current and the prev
     "openai": Sdk(("_client",)),
     "anthropic": Sdk(("_client",)),
     "groq": Sdk(("_client",)),
+    "cerebras.cloud.sdk": Sdk(("_client",)),
+    "together": Sdk(("_client",)),
+    "fireworks": Sdk(("_client",)),
+    "writerai": Sdk(("_client",)),
+    "zai": Sdk(("_client",)),
     "mistralai": Sdk(("sdk_configuration.client", "sdk_configuration.async_client")),
     "google.genai": Sdk(
         ("_api_client._httpx_client", "_api_client._async_httpx_client"),
@@ -79,11 +87,9 @@ class _Via:
         return self.provider is not None or self.fake.claims(method, url)
 
     def answer(self, request: Request) -> Response | Fault:
-        __tracebackhide__ = True
         return self.fake.answer(request, self.provider)
 
     async def answer_async(self, request: Request) -> Response | Fault:
-        __tracebackhide__ = True
         return await self.fake.answer_async(request, self.provider)
 
 
@@ -105,6 +111,8 @@ def _bare(fake: FakeLLM, provider: str | None, where: str) -> _Via:
     place = here()
     if place not in fake._homes:
         fake._homes = (*fake._homes, place)
+    fake._bare = True
+    _blocks.place(fake)
     return _Via(fake, provider)
 
 
@@ -132,7 +140,6 @@ def mount(fake: FakeLLM, target: Any, provider: str | None) -> Mounted:
     """Put a fake into a client or a library of mocks; see `FakeLLM.mount`."""
     _check(provider, "mount()")
     patches, coverage = _patches(fake, target, provider)
-    fake._declare_environment()
     return Mounted(fake, _name(target), patches, coverage)
 
 
@@ -149,6 +156,7 @@ class Mounted:
         self._coverage = coverage
         self._home: Place = here()
         self._in_place = False
+        self._hosts = fake._declare_environment()
         self._put()
 
     def _put(self) -> None:
@@ -164,19 +172,19 @@ class Mounted:
         except BaseException:
             self._take()
             raise
-        if (witness := _witness.current()) is not None:
-            witness.enter(self._fake)
+        _blocks.place(self._fake)
 
     def _take(self) -> None:
         for owner, attribute, _ in self._patches:
             _take(self, owner, attribute)
+        self._fake._withdraw(self._hosts)
         if self._coverage is not None:
             _blocks.uncover(self._coverage)
 
     def unmount(self) -> None:
         """Take the fake out, without a check; once it is out, nothing more happens.
 
-        `fake.check()` raises what the end of a block would.
+        `fake.check()` raises what the end of a block would; in a test that pytest runs, what failed and wasn't checked fails that.
         """
         with _lock:
             if not self._in_place:
@@ -185,6 +193,8 @@ class Mounted:
             self._fake._mounted -= 1
             self._leave_home()
             self._take()
+            if not (self._fake._mounted or self._fake._bare):
+                _blocks.displace(self._fake)
 
     def _leave_home(self) -> None:
         homes = list(self._fake._homes)
@@ -204,10 +214,9 @@ class Mounted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        __tracebackhide__ = True
         self.unmount()
-        if not self._fake._mounted and self._fake not in _blocks.opened():  # else who leaves last has the say
-            _blocks.judge(self._fake, error)
+        if self._fake not in _blocks.opened():  # else its block has the say
+            _blocks.judge_mount(self._fake, error, turns=not self._fake._mounted)
 
     async def __aenter__(self) -> FakeLLM:
         return self.__enter__()
@@ -215,7 +224,6 @@ class Mounted:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        __tracebackhide__ = True
         self.__exit__(kind, error, traceback)
 
     def __repr__(self) -> str:
@@ -229,25 +237,56 @@ _lock: Final = threading.RLock()
 
 
 class _Layers:
-    """An attribute of somebody's object, and the fakes that shadow it: each makes its own of what is beneath."""
+    """An attribute of somebody's object, and the fakes that shadow it: each makes its own of what is beneath.
 
-    __slots__ = ("current", "layers", "original", "own")
+    A copy of the object has the same shadow, which does what the attribute did before once all fakes have left.
+    """
+
+    __slots__ = ("current", "layers", "original", "own", "shadow")
 
     def __init__(self, owner: Any, attribute: str) -> None:
         self.own = attribute in vars(owner)
-        self.original = self.current = getattr(owner, attribute)
+        self.original = self.current = self.shadow = getattr(owner, attribute)
         self.layers: dict[Mounted, Callable[[Any], Any]] = {}
+        if callable(self.original):
+            self.shadow = self._call
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self.current(*args, **kwargs)
 
     def set(self, owner: Any, attribute: str) -> None:
         value = self.original
         for make in self.layers.values():
             value = make(value)
         self.current = value
-        setattr(owner, attribute, value)
+        if not callable(self.original):
+            self.shadow = value
+        setattr(owner, attribute, self.shadow)
+
+
+class _Kept:
+    """The layers of one object, in an attribute of it: a copy of the object has the attribute too, but not the layers."""
+
+    __slots__ = ("attributes", "owner")
+
+    def __init__(self, owner: Any = None) -> None:
+        self.owner = None if owner is None else weakref.ref(owner)
+        self.attributes: dict[str, _Layers] = {}
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
+def _kept(owner: Any) -> dict[str, _Layers] | None:
+    kept: _Kept | None = vars(owner).get(_KEPT)
+    return None if kept is None or kept.owner is None or kept.owner() is not owner else kept.attributes
 
 
 def _put(mounted: Mounted, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
-    kept: dict[str, _Layers] = vars(owner).setdefault(_KEPT, {})
+    kept = _kept(owner)
+    if kept is None:
+        vars(owner)[_KEPT] = new = _Kept(owner)
+        kept = new.attributes
     layers = kept.get(attribute)
     if layers is None:
         layers = kept[attribute] = _Layers(owner, attribute)
@@ -256,15 +295,16 @@ def _put(mounted: Mounted, owner: Any, attribute: str, make: Callable[[Any], Any
 
 
 def _take(mounted: Mounted, owner: Any, attribute: str) -> None:
-    kept: dict[str, _Layers] = vars(owner).get(_KEPT, {})
+    kept = _kept(owner) or {}
     layers = kept.get(attribute)
     if layers is None or layers.layers.pop(mounted, None) is None:
         return
-    ours = vars(owner).get(attribute) is layers.current  # else somebody replaced it after us: theirs stays
+    ours = vars(owner).get(attribute) is layers.shadow  # else somebody replaced it after us: theirs stays
     if layers.layers:
         if ours:
             layers.set(owner, attribute)
         return
+    layers.current = layers.original
     del kept[attribute]
     if not kept:
         del vars(owner)[_KEPT]
@@ -293,9 +333,12 @@ def _mocks(target: Any) -> tuple[str, Any] | None:
         module = sys.modules.get(name)
         if module is None:
             continue
+        mocks = getattr(module, kind, None)  # none in a module of the user's own that has this name
+        if mocks is None:
+            continue
         if target is module:
             return name, getattr(module, default)
-        if isinstance(target, getattr(module, kind)):
+        if issubclass(type(target), mocks):
             return name, target
     return None
 
@@ -315,8 +358,9 @@ def _on_mocks(fake: FakeLLM, name: str, mock: Any, provider: str | None) -> tupl
     else:
         module = importlib.import_module("requests")
         answering = _stack("requests").adapter(fake)
-    patches: list[Patch] = _stack(name).mounted(mock, answering, fake.claims)
-    return patches, _blocks.Coverage(fake, name, module.__name__)
+    stack = _stack(name)
+    patches: list[Patch] = stack.mounted(mock, answering, fake.claims)
+    return patches, _blocks.Coverage(fake, name, module.__name__, partial(stack.sees, mock))
 
 
 def _clients(target: Any) -> Iterator[Any]:
@@ -334,7 +378,8 @@ def _clients(target: Any) -> Iterator[Any]:
 def _library_of(client: Any) -> str | None:
     for name, kinds in CLIENTS.items():
         module = sys.modules.get(name)
-        if module is not None and isinstance(client, tuple(getattr(module, kind) for kind in kinds)):
+        able = tuple(getattr(module, kind) for kind in kinds if hasattr(module, kind))
+        if issubclass(type(client), able):  # isinstance() believes a MagicMock(spec=Client)
             return name
     return None
 

@@ -55,6 +55,8 @@ from fake_llm._turns import (
 
 __all__ = ["Rendered", "render", "render_error"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:

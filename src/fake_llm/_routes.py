@@ -15,8 +15,20 @@ from urllib.parse import urlsplit
 
 from fake_llm._endpoints import ERRANDS, LENDERS, PROVIDERS, Endpoint, Errand, Provider
 from fake_llm._errors import ScriptError, sentence
+from fake_llm._model import masked_url
 
-__all__ = ["Route", "Routes", "answerable", "errand_at", "is_metadata", "known_provider", "likely", "paths_of"]
+__all__ = [
+    "Declared",
+    "Route",
+    "Routes",
+    "answerable",
+    "errand_at",
+    "is_metadata",
+    "known_provider",
+    "likely",
+    "paths_of",
+    "placed",
+]
 
 _BY_NAME: Final = {provider.name: provider for provider in PROVIDERS}
 _EXACT: Final = {
@@ -72,24 +84,31 @@ def _route(declared: Declared, method: str, url: str) -> Route | None:
     return Route(known, known.find(method, path))
 
 
-def _split(place: str) -> tuple[str, str]:
-    """Host with port and base path of a declared place, as they stand in the URLs of clients."""
+def placed(place: str) -> tuple[str, str] | None:
+    """Host with port and base path of a declared place, as they stand in the URLs of clients; `None` for what is no place."""
     try:
         split = urlsplit(place.strip() if "://" in place else f"//{place.strip()}")
         host, port = (split.hostname or "").rstrip("."), split.port
         host = host if host.isascii() else host.encode("idna").decode()
     except ValueError:  # half a bracket of an IPv6 address, a port that is none, a name that is none
-        host, port, split = "", None, urlsplit("")
+        return None
     if not host or "*" in host or " " in host:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
+
+
+def _split(place: str) -> tuple[str, str]:
+    found = placed(place)
+    if found is None:
         raise ScriptError(
             sentence(
-                f"hosts= got {place!r}.",
+                f"hosts= got {masked_url(place)!r}.",
                 "A host is a name or an address, with a port and a base path if there are.",
                 'Write hosts={"llm.corp.example:8080/base": "openai"}.',
             )
         )
-    shown = f"[{host}]" if ":" in host else host
-    return shown if port in (None, 80, 443) else f"{shown}:{port}", split.path.rstrip("/")
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -116,8 +135,11 @@ def is_metadata(host: str) -> bool:
 
 def likely(method: str, path: str) -> str | None:
     """The provider that has such a path, for a host that isn't known."""
-    able = (provider for provider in PROVIDERS if provider.endpoints)
-    return next((provider.name for provider in able if _anywhere(provider, method, path) is not None), None)
+    able = [provider for provider in PROVIDERS if provider.endpoints]
+    whole = (provider.name for provider in able if provider.find(method, path) is not None)
+    return next(whole, None) or next(
+        (provider.name for provider in able if _anywhere(provider, method, path) is not None), None
+    )
 
 
 def answerable(name: str, came: str, write: Callable[[str], str]) -> Provider:
@@ -131,7 +153,7 @@ def answerable(name: str, came: str, write: Callable[[str], str]) -> Provider:
     Raises:
         ScriptError: There is none, or one that can't be answered.
     """
-    provider = _BY_NAME.get(name)
+    provider = _BY_NAME.get(name) if isinstance(name, str) else None
     if provider is not None and provider.endpoints:
         return provider
     able = sorted(provider.name for provider in PROVIDERS if provider.endpoints)
@@ -156,18 +178,31 @@ class Routes:
     """
 
     def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
+        self._added: list[Declared] = []
         self._declared: Declared = ()
-        for place, name in (hosts or {}).items():
-            self.declare(place, name)
+        self.declare(hosts or {})
 
-    def declare(self, place: str, name: str) -> None:
-        """Add a host."""
-        provider = answerable(name, f"hosts= got {place!r}: {name!r}", lambda near: f"{{{place!r}: {near!r}}}")
-        netloc, base = _split(place)
-        added = (netloc, base, provider)
-        if added in self._declared:
-            return
-        self._declared = tuple(sorted((*self._declared, added), key=lambda item: -len(item[1])))
+    def declare(self, hosts: Mapping[str, str]) -> Declared:
+        """Add hosts; gives what `withdraw` takes."""
+        speaking = [(place, self._provider(place, name)) for place, name in hosts.items()]
+        added = tuple((*_split(place), provider) for place, provider in speaking)
+        self._added = [*self._added, added]
+        self._settle()
+        return added
+
+    def withdraw(self, added: Declared) -> None:
+        """Take hosts away again that were added, unless they were added by somebody else as well."""
+        self._added = [other for other in self._added if other is not added]
+        self._settle()
+
+    def _settle(self) -> None:
+        every = dict.fromkeys(host for added in self._added for host in added)
+        self._declared = tuple(sorted(every, key=lambda item: -len(item[1])))
+
+    @staticmethod
+    def _provider(place: str, name: str) -> Provider:
+        shown = masked_url(place) if isinstance(place, str) else place
+        return answerable(name, f"hosts= got {shown!r}: {name!r}", lambda near: f"{{{shown!r}: {near!r}}}")
 
     def find(self, method: str, url: str) -> Route | None:
         """The route of a URL, `None` when nobody claims its host."""
@@ -181,11 +216,12 @@ class Routes:
         speaks = _BY_NAME[likely(method, path) or "openai"]
         return Route(Provider(name="unknown", hosts=(), endpoints=speaks.endpoints), None)
 
-    @property
-    def hosts(self) -> list[str]:
-        """The hosts that are answered, for people, those of the block first."""
+    def hosts(self, method: str, path: str) -> list[str]:
+        """The hosts that are answered, for people: those of the block first, then those that have such a path."""
         declared = [f"{netloc}{base}" for netloc, base, _ in self._declared]
-        return declared + [host for provider in PROVIDERS if provider.endpoints for host in provider.hosts]
+        able = [provider for provider in PROVIDERS if provider.endpoints]
+        able.sort(key=lambda provider: provider.find(method, path) is None)
+        return declared + [host for provider in able for host in provider.hosts]
 
     def known(self, host: str, port: int | None) -> bool:
         """Whether a socket to this host is an LLM's; of a declared host with a base path, other paths may be reached."""

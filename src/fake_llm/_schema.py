@@ -9,6 +9,8 @@ from fake_llm import _json
 
 __all__ = ["misfit"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 _VALIDATORS: dict[bytes, Any] = {}
 
 

@@ -47,6 +47,8 @@ __all__ = [
     "as_turn",
 ]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import takewhile
 from operator import add
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
-from fake_llm._call import Call
+from fake_llm._call import Call, vocabulary
 from fake_llm._dialect import Choice, parsed_arguments
-from fake_llm._errors import clipped
+from fake_llm._errors import clipped, masked
 from fake_llm._explain import counted
 from fake_llm._model import Message, SentToolCall, Usage
 from fake_llm._turns import Error, Image, Json, Raw, Refusal, Reply, Structured, Thinking, ToolCall
@@ -121,8 +122,9 @@ def _sums(calls: Sequence[Call]) -> Iterator[_Line]:
 
 
 def _call(call: Call, known: _Known) -> Iterator[_Line]:
-    before, seen = known.before(call)
-    words = [f"call {call.index}", _vocabulary(call)]
+    spoken = known.spoken(call)
+    before = spoken.before
+    words = [f"call {call.index}", vocabulary(call)]
     if call.operation == "unknown":
         words.append(f"{call.method} {call.url}")
     elif call.operation != "chat" and call.operation not in words[-1]:
@@ -133,10 +135,10 @@ def _call(call: Call, known: _Known) -> Iterator[_Line]:
     if call.attempt > 1:
         words.append(f"attempt {call.attempt}")
     words.append("no answer" if call.response is None else str(call.response.status))
-    if before is not None and (seen < len(_spoken(call)) or call._before is not None):
+    if before is not None and (spoken.new or call._before is not None):
         words.append(f"continues call {before.index}")
     yield from _wrapped("head", "", " · ".join(word for word in words if word), first=0, indent=2)
-    yield from _asked(call, before, seen)
+    yield from _asked(call, spoken)
     yield from _answer(call)
     notes = _tokens(call.usage) if call.usage is not None else []
     notes += [f"finish_reason {reason}" for reason in dict.fromkeys(_reasons(call))]
@@ -146,13 +148,6 @@ def _call(call: Call, known: _Known) -> Iterator[_Line]:
         notes.append(f"waited {call.waited:g} s")
     if notes:
         yield from _wrapped("note", "", "(" + ", ".join(notes) + ")")
-
-
-def _vocabulary(call: Call) -> str:
-    if call.operation == "unknown":
-        return call.provider
-    named = call.dialect.replace("_", " ")
-    return named if named.startswith(call.provider) else f"{call.provider} ({named})"
 
 
 def _tokens(usage: Usage) -> list[str]:
@@ -177,93 +172,181 @@ def _reasons(call: Call) -> Iterator[str]:
 # --- what was asked -----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """What is said in a call, and where it belongs.
+
+    Attributes:
+        messages: All but those of the system.
+        before: The call that it goes on with.
+        seen: How many of the messages were shown there.
+        tools: How often each tool was called in the conversation so far.
+    """
+
+    messages: tuple[Message, ...]
+    before: Call | None
+    seen: int
+    tools: Counter[str]
+
+    @property
+    def new(self) -> tuple[Message, ...]:
+        """The messages that no call before showed."""
+        return self.messages[self.seen :]
+
+
 class _Known:
-    """The calls so far, to be found by the messages that a later call begins with."""
+    """The calls so far, to be found by the messages that a later call begins with.
+
+    Each message is looked at once in each call that sends it: what a conversation begins with is one number, found by
+    the number of what comes before its last message, and that message.
+    """
 
     def __init__(self) -> None:
-        self._calls: defaultdict[tuple[int, int], list[Call]] = defaultdict(list)
+        self._numbers: dict[tuple[int, Any], int] = {}
+        self._calls: dict[Any, Call] = {}
+        self._stored: dict[int, Counter[str]] = {}
 
-    def before(self, call: Call) -> tuple[Call | None, int]:
-        """The call that this one goes on with, and how many of its messages were shown there; remembers this one."""
-        said = _spoken(call)
+    def spoken(self, call: Call) -> _Spoken:
+        """What is said in a call; remembers it."""
+        said = tuple(message for message in call._own() if message.role != "system")
         prefixes = [0]
         for message in said:
-            prefixes.append(hash((prefixes[-1], message)))
+            key = prefixes[-1], _key(message)
+            prefixes.append(self._numbers.setdefault(key, len(self._numbers) + 1))
         found = (call._before, 0) if call._before is not None else self._earlier(call, said, prefixes)
         if found[1] == len(said) == 1 and call.attempt == 1:
             found = None, 0  # to ask a short question again is no sign of belonging together
         if said:
-            self._calls[len(said), prefixes[-1]].append(call)
-        return found
+            self._remember(call, prefixes[-1])
+        return _Spoken(said, *found, self._tools(call, said))
+
+    def _tools(self, call: Call, said: Sequence[Message]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        if call._before is not None:
+            counts.update(self._stored.get(id(call._before), ()))
+            counts.update(item.name for message in call._before._said() for item in message.tool_calls)
+        counts.update(item.name for message in said for item in message.tool_calls)
+        self._stored[id(call)] = counts
+        return counts
+
+    def _remember(self, call: Call, prefix: int) -> None:
+        place = prefix, call.operation
+        self._calls[place] = self._calls[place, call.system] = call
+        for choice in call._choices:
+            answer = _answer_key(choice.text, _made(choice))
+            ids = tuple(item.id for item in choice.tool_calls)
+            for which in (ids, None):
+                key = place, answer, which
+                self._calls[key] = self._calls[key, call.system] = call
 
     def _earlier(self, call: Call, said: Sequence[Message], prefixes: Sequence[int]) -> tuple[Call | None, int]:
-        """The latest call whose messages, and its answer if it is there, begin this one's; best one whose answer is."""
-        best: tuple[tuple[bool, bool], tuple[Call | None, int]] = (False, False), (None, 0)
+        """The latest call whose messages, and its answer if it is there, begin this one's; best one whose answer is.
+
+        One of the same system text comes before others, and one whose answer isn't there must have the same.
+        """
+        best: tuple[Call | None, int] = None, 0
         for count in range(len(said), 0, -1):
-            answer = list(takewhile(lambda message: message.role == "assistant", said[count:]))
-            for other in reversed(self._calls.get((count, prefixes[count]), ())):
-                if other.operation != call.operation or said[:count] != _spoken(other):
-                    continue
-                answered = any(_is(answer, choice) for choice in other._choices)
-                fit = answered, other.system == call.system
-                if fit > best[0]:
-                    best = fit, (other, count + len(answer) if answered else count)
-                if all(fit) or count == len(said):
-                    break
-            if best[0][0]:
-                break
-        return best[1]
+            place = prefixes[count], call.operation
+            latest = self._calls.get(place)
+            if latest is None:
+                continue
+            if count == len(said):
+                best = (latest, count) if latest.system == call.system else best
+                continue
+            answer = tuple(takewhile(lambda message: message.role == "assistant", said[count:]))
+            other = self._answered(call, place, answer) if answer else None
+            if other is not None:
+                return other, count + len(answer)
+            if best[0] is None and (same := self._calls.get((place, call.system))) is not None:
+                best = same, count
+        return best
+
+    def _answered(self, call: Call, place: Any, answer: Sequence[Message]) -> Call | None:
+        """The latest call at this place that was answered so, however the answer is cut."""
+        made = [item for message in answer for item in message.tool_calls]
+        key = _answer_key("".join(message.text for message in answer), made)
+        ids = tuple(item.id for item in made)
+        unnamed = (None,) * len(ids)
+        # an id counts where both have one
+        wanted = (ids, unnamed) if None not in ids else (None,)
+        found = [(place, key, one) for one in dict.fromkeys(wanted)]
+        return next(
+            (
+                other
+                for one in (*((one, call.system) for one in found), *found)
+                if (other := self._calls.get(one)) is not None
+            ),
+            None,
+        )
 
 
-def _spoken(call: Call) -> tuple[Message, ...]:
-    sent = call.messages
-    if call._before is not None and sent:  # only there do its results have names
-        sent = call.conversation[-len(sent) :]
-    return tuple(message for message in sent if message.role != "system")
+def _key(message: Message) -> Any:
+    """What tells a message from any other."""
+    return (
+        message.role,
+        message.text,
+        message.thinking,
+        message.tool_results,
+        _calls_key(message.tool_calls),
+        tuple(item.id for item in message.tool_calls),
+    )
 
 
-def _is(messages: Sequence[Message], choice: Choice) -> bool:
-    """Whether messages of a history are just this answer, however they are cut."""
-    if not messages:
-        return False
-    said = "".join(message.text for message in messages)
-    made = [item for message in messages for item in message.tool_calls]
-    calls = [SentToolCall(item.name, parsed_arguments(item.json), item.id) for item in choice.tool_calls]
-    return "".join(said.split()) == "".join(choice.text.split()) and made == calls
+def _answer_key(text: str, calls: Iterable[SentToolCall]) -> Any:
+    """What tells an answer from any other, however it is cut: its text without blanks, its tool calls without their ids."""
+    return "".join(text.split()), _calls_key(calls)
 
 
-def _asked(call: Call, before: Call | None, seen: int) -> Iterator[_Line]:
-    if call.body is None and call.raw:
+def _calls_key(calls: Iterable[SentToolCall]) -> Any:
+    return tuple((item.name, _value_key(item.arguments)) for item in calls)
+
+
+def _value_key(value: Any) -> Any:
+    """A JSON value as one that can be looked up, equal where the values are."""
+    if isinstance(value, dict):
+        return dict, frozenset((name, _value_key(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return list, tuple(map(_value_key, value))
+    return value
+
+
+def _made(choice: Choice) -> list[SentToolCall]:
+    """The tool calls of an answer as a history has them."""
+    return [SentToolCall(item.name, parsed_arguments(item.json), item.id) for item in choice.tool_calls]
+
+
+def _asked(call: Call, spoken: _Spoken) -> Iterator[_Line]:
+    before, new = spoken.before, spoken.new
+    if call._asked.body is None and call.raw:
         yield from _wrapped("note", "", f"({counted(len(call.raw), 'byte')} that are no JSON)")
-    said = _spoken(call)
-    if before is not None and seen == len(said) > 0:
+    if before is not None and spoken.messages and not new:
         yield from _wrapped("note", "", f"(asks what call {before.index} asked)")
     if call.system and (before is None or before.system != call.system):
         yield from _wrapped("system", "system", call.system)
-    new = said[seen:]
     head = len(new) if len(new) <= _MESSAGES else 3
-    arguments = _arguments(call)
+    tail = len(new) - (_MESSAGES - head - 1) if head < len(new) else head
+    arguments = _arguments(call, (*new[:head], *new[tail:]), spoken.tools)
     for message in new[:head]:
         yield from _message(message, arguments)
     if head < len(new):
-        tail = _MESSAGES - head - 1
-        yield from _wrapped("note", "", f"… {len(new) - head - tail} more messages …")
-        for message in new[-tail:]:
-            yield from _message(message, arguments)
+        yield from _wrapped("note", "", f"… {tail - head} more messages …")
+    for message in new[tail:]:
+        yield from _message(message, arguments)
     if call.tools and (before is None or before.tools.keys() != call.tools.keys()):
         yield from _wrapped("tools", "tools", ", ".join(call.tools))
     if call.schema is not None and (before is None or before.schema != call.schema):
         yield from _wrapped("tools", "schema", clipped(_json.text(call.schema), 240) if call.schema else "any JSON")
 
 
-def _arguments(call: Call) -> dict[str, str]:
+def _arguments(call: Call, shown: Iterable[Message], tools: Counter[str]) -> dict[str, str]:
     """By their ids, the arguments of tool calls whose tool was called more than once: its results can't be told apart by its name."""
-    calls = [item for message in call.conversation for item in message.tool_calls]
-    names = [item.name for item in calls]
+    wanted = {result.id for message in shown for result in message.tool_results}
+    here = {item.id: item for message in call._own() for item in message.tool_calls if item.id in wanted}
+    found = (*call._earlier_calls(wanted - here.keys()), *here.values())
     return {
         item.id: clipped(_json.text(item.arguments), 60)
-        for item in calls
-        if item.id is not None and names.count(item.name) > 1
+        for item in found
+        if item.id is not None and tools[item.name] > 1
     }
 
 
@@ -305,7 +388,8 @@ def _answer(call: Call) -> Iterator[_Line]:
     elif reply is not None:
         yield from _wrapped("assistant", "assistant", clipped(repr(reply), 1000), mark=">")
     elif call.operation == "embeddings" and call.response is not None:
-        yield from _wrapped("assistant", "answer", f"{len(call.messages)} vectors made up", mark=">")
+        count = len(call.messages)
+        yield from _wrapped("assistant", "answer", f"{count} vector{'s' if count > 1 else ''} made up", mark=">")
     elif call.response is not None:
         body = " ".join(call.response.body.decode(errors="replace").split())
         yield from _wrapped("assistant", "answer", clipped(body, 240), mark=">")
@@ -348,12 +432,6 @@ def _part(part: Any) -> str:
 
 # --- lines --------------------------------------------------------------------------------------
 
-_KEYS: Final = re.compile(
-    r"\b(sk-(?:ant-|proj-|or-|svcacct-)?|gsk_|xai-|hf_|pplx-|r8_|nvapi-|tgp_v1_|fw_|AIza|ya29\.|ghp_|github_pat_|AKIA)[A-Za-z0-9_-]{16,}"
-    r"|\b((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{16,}"
-)
-"""How the keys of vendors begin (2026-11): long enough to be no word."""
-
 _UNPRINTABLE: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
@@ -364,8 +442,7 @@ def _wrapped(
     kind: str, label: str, text: str, *, mark: str = "", first: int = 2, indent: int | None = None
 ) -> Iterator[_Line]:
     """Lines of at most the width, the label before the first of them; long texts are cut in the middle."""
-    text = _KEYS.sub(lambda found: f"{found[1] or found[2]}***", text)
-    text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
+    text = _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], masked(text))
     inset = (first + _LABEL if first else 0) if indent is None else indent
     lines = [line for part in (text.splitlines() or [""]) for line in _cut(part.expandtabs(4), _WIDTH - inset)]
     if len(lines) > _LINES:

@@ -60,6 +60,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
     from fake_llm._fake import FakeLLM
 
 __all__ = ["fake_llm"]
+
+__tracebackhide__ = True  # pytest leaves these frames out of a report
 
 _FAKE: Final = pytest.StashKey["FakeLLM"]()
 """Of a test: the fake of its block, while it is open."""
@@ -133,7 +136,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
         "true",
     ),
 }
-_TYPED: Final = getattr(pytest, "version_tuple", (0,)) >= (8, 4)  # since when pytest reads numbers
+_TYPED: Final = pytest.version_tuple >= (8, 4)  # since when pytest reads numbers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -173,11 +176,11 @@ def _set_environment(config: pytest.Config) -> None:
 
 
 def _read(config: pytest.Config, name: str) -> Any:
-    """The value of an option, `None` where the ini file doesn't give it."""
+    """The value of an option, `None` where the ini file gives none."""
     option = _OPTIONS[name]
     try:
         value = config.getini(f"fake_llm_{name}")
-        if value is None:
+        if value in (None, "", []):  # pytest 7 has no default of None
             return None
         if option.kind == "linelist":
             return dict(map(_pair, value))
@@ -245,7 +248,6 @@ def _closed(item: pytest.Item) -> None:
 
 def _scripted(item: pytest.Item) -> FakeLLM:
     """A fake with the script of the closest marker and the options of all of them."""
-    __tracebackhide__ = True
     from fake_llm._errors import ScriptError, sentence
     from fake_llm._fake import FakeLLM
 
@@ -288,13 +290,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     finally:
         _witness.call(before)
+        if _WITNESS in item.stash:
+            del item.stash[_WITNESS]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Open the block of a marked test, at the latest when its fixtures are there."""
-    __tracebackhide__ = True
-    item.stash[_WITNESS] = witness = _witness.Witness(_open())
+    item.stash[_WITNESS] = witness = _witness.Witness(dict.fromkeys((*_open(), *_placed())))
     _witness.call(witness)
     try:
         result = yield
@@ -315,7 +318,6 @@ def pytest_fixture_setup(
     pytest keeps no account of a fixture that is left by a `BaseException`, or whose hook fails, and breaks when the next
     test asks for it (9.2, 2026-11).
     """
-    __tracebackhide__ = True
     try:
         if fixturedef.scope == "function" and _marked(request.node):
             _block(request.node)
@@ -338,8 +340,13 @@ def pytest_fixture_setup(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Run the test where failures are raised in place, and judge its block: what is wrong fails the test itself."""
-    __tracebackhide__ = True
     try:
+        if _marked(item) and (fake := item.stash.get(_FAKE, None)) is not None:
+            from fake_llm import _blocks
+
+            _blocks.innermost(
+                fake
+            )  # the marker is closer to the test than a block that a fixture opens around every test
         with _body(item):
             result = yield
     except BaseException as error:
@@ -352,21 +359,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Raise what went wrong in the teardown after all of it: pytest stops there at a `BaseException` (9.2, 2026-11)."""
-    __tracebackhide__ = True
     fake = item.stash.get(_FAKE, None)
-    witness = item.stash[_WITNESS]
+    witness = item.stash.get(_WITNESS, None)
+    if witness is None:  # somebody skipped the test before our setup
+        return (yield)
     witness.late = late = []
-    homes = [(block, block._home) for block in _open()]
-    for block, _ in homes:
-        block._home = None
+    homes = [(block, block._home, block._homes) for block in _known()]
+    for block, *_ in homes:
+        block._home, block._homes = None, ()
     try:
         return (yield)
     finally:
         witness.late = None
-        for block, home in homes:
+        for block, home, mounts in homes:
             block._home = home if block in _open() else None
+            block._homes = mounts if block._mounted or block._bare else ()
         if fake is not None and (failure := fake._first_failure()) is not None:
             late.append(failure)
+        for mounted in _mounted():
+            if (failure := mounted._first_failure(mounted._settled)) is not None:
+                late.append(failure)
+            mounted._settle()
         if late and isinstance(sys.exc_info()[1], (Exception, NoneType)):
             raise late[0]
 
@@ -374,9 +387,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Tell the blocks what is reported, and add the calls to the report of what failed."""
+    if call.excinfo is not None:
+        _shorten(item, call.excinfo)
     report: pytest.TestReport = yield
     if call.excinfo is not None:
-        for fake in _open():
+        _locate(item, call.excinfo.value, report)
+        _mask(call.excinfo.value, report)
+        for fake in _known():
             fake._tell(call.excinfo.value)
     witness = item.stash.get(_WITNESS, None)
     if report.failed and witness is not None:
@@ -384,10 +401,66 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+def _shorten(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Leave frames out that pytest shows in a doctest: it hides none there (9.2, 2026-11)."""
+    if not hasattr(item, "dtest"):
+        return
+    for failure in _in_doctest(excinfo.value):
+        failure.exc_info = (*failure.exc_info[:2], None)  # its example is shown
+    if _is_verdict(excinfo.value):
+        excinfo.traceback = type(excinfo.traceback)([])
+
+
+def _in_doctest(error: BaseException) -> list[Any]:
+    """The failures of a doctest that are ours."""
+    doctest = sys.modules.get("doctest")
+    failures = getattr(error, "failures", (error,)) if doctest is not None else ()
+    unexpected = getattr(doctest, "UnexpectedException", ())
+    return [failure for failure in failures if isinstance(failure, unexpected) and _ours(failure.exc_info[1])]
+
+
+def _locate(item: pytest.Item, error: BaseException, report: pytest.TestReport) -> None:
+    """Say where the test is, in place of the remark that all frames of a failure of ours are hidden."""
+    chain = getattr(report.longrepr, "chain", None)
+    if not chain or not _is_verdict(error):
+        return
+    shown = chain[-1][0]
+    if shown.extraline is not None and "entries are hidden" in shown.extraline:
+        file, line, _ = item.location
+        shown.extraline = f"{file}:{(line or 0) + 1}: {type(error).__name__}"
+
+
+def _mask(error: BaseException, report: pytest.TestReport) -> None:
+    """Mask keys in what pytest shows of the last frame, that of an HTTP library: it has the request at hand."""
+    if not _ours(error):
+        return
+    from fake_llm._errors import masked
+    from fake_llm._model import masked_url
+
+    def safe(text: str) -> str:
+        return masked(_URL.sub(lambda found: masked_url(found[0]), text))
+
+    for traceback, *_ in getattr(report.longrepr, "chain", ()):
+        for entry in traceback.reprentries:
+            if (arguments := getattr(entry, "reprfuncargs", None)) is not None:
+                arguments.args = [(name, safe(str(value))) for name, value in arguments.args]
+            if (names := getattr(entry, "reprlocals", None)) is not None:
+                names.lines = list(map(safe, names.lines))
+
+
+_URL: Final = re.compile(r"https?://[^\s'\"<>]+")
+
+
+def _is_verdict(error: BaseException) -> bool:
+    """Whether the end of a block may have raised it."""
+    errors = sys.modules.get("fake_llm._errors")
+    return errors is not None and (_ours(error) or isinstance(error, errors.UnusedReplyError))
+
+
 def _sections(witness: _witness.Witness) -> Iterator[tuple[str, str]]:
     """The calls of each block that the test entered, and of those around it that it called."""
     around = [fake for fake, *before in witness.around if before != [len(fake.calls), len(fake.side_calls)]]
-    blocks = [*around, *witness.entered]
+    blocks = list(dict.fromkeys((*around, *witness.entered)))
     left_out = witness.count - len(witness.entered)
     for number, fake in enumerate(blocks, left_out + 1):
         name = "LLM calls" if len(blocks) == 1 and not left_out else f"LLM calls ({number} of {left_out + len(blocks)})"
@@ -400,29 +473,73 @@ def _open() -> tuple[FakeLLM, ...]:
     return () if blocks is None else blocks.opened()
 
 
+def _placed() -> tuple[FakeLLM, ...]:
+    """The fakes that are mounted somewhere."""
+    blocks = sys.modules.get("fake_llm._blocks")
+    return () if blocks is None else blocks.placed()
+
+
+def _mounted() -> tuple[FakeLLM, ...]:
+    """The fakes that the test mounted, and those that are mounted around it; those of open blocks are for these to judge."""
+    witness = _witness.current()
+    mounted = () if witness is None else witness.mounted
+    blocks = _open()
+    return tuple(fake for fake in dict.fromkeys((*_placed(), *mounted)) if fake not in blocks)
+
+
+def _known() -> tuple[FakeLLM, ...]:
+    """The fakes of the open blocks and of the mounts, and those that the test entered."""
+    witness = _witness.current()
+    entered = () if witness is None else witness.entered
+    return tuple(dict.fromkeys((*_open(), *_mounted(), *entered)))
+
+
 def _judge(item: pytest.Item, error: BaseException | None) -> None:
     """Raise what the end of the test's block raises in place of what leaves the test; in its teardown it is no longer told."""
-    __tracebackhide__ = True
     caught = getattr(item, "_excinfo", None)  # where pytest keeps what unittest has caught
     if error is None and caught:
         error = caught[0].value
+    if error is not None and _in_doctest(error):  # it says at which example
+        for fake in _known():
+            fake._told.extend(fake._failures)
+        return
+    expected = error is not None and _was_to_fail(item, error)
+    if expected:
+        error = None
     fake = item.stash.get(_FAKE, None)
+    mounted = _mounted()
     try:
-        if fake is not None:
+        if mounted or fake is not None:
             from fake_llm import _blocks
 
-            _blocks.judge(fake, error)
-        elif error is not None and (original := _original(error)) is not error:
+            for each in mounted:
+                _blocks.judge_mount(each, error, turns=False)
+            if fake is not None:
+                _blocks.judge(fake, error)
+        if fake is None and error is not None and (original := _original(error)) is not error:
             _raise(original)
     except BaseException as verdict:
         if caught:
             caught.clear()
             if isinstance(error, Exception):
                 verdict.__context__ = error
+        if expected:
+            pytest.xfail("")  # as where unittest itself sees it fail
         raise
     finally:
         if fake is not None:
             fake._told.extend(fake._failures)
+        for each in mounted:
+            each._settle()
+
+
+def _was_to_fail(item: pytest.Item, error: BaseException) -> bool:
+    """Whether this says that a test succeeded which unittest expects to fail."""
+    marked = any(
+        getattr(what, "__unittest_expecting_failure__", False)
+        for what in (getattr(item, "obj", None), getattr(item, "cls", None))
+    )
+    return marked and isinstance(error, pytest.fail.Exception) and error.msg == "Unexpected success"
 
 
 def _ours(error: BaseException) -> bool:
@@ -449,7 +566,6 @@ def _original(error: BaseException) -> BaseException:
 
 def _raise(error: BaseException) -> NoReturn:
     """Raise it as if nothing had carried it."""
-    __tracebackhide__ = True
     context = error.__context__
     try:
         raise error
@@ -468,7 +584,6 @@ def _body(item: pytest.Item) -> Iterator[None]:
     does with fixtures of a module or session (anyio 4.16, 2026-11). So it is carried out of the coroutine as a value, and
     raised again outside of the loop.
     """
-    __tracebackhide__ = True
     original = getattr(item, "obj", None)
     if not inspect.iscoroutinefunction(original):
         with _at_home():
@@ -497,7 +612,6 @@ def _body(item: pytest.Item) -> Iterator[None]:
 def _located(original: Callable[..., Any], kept: list[BaseException] | None) -> Callable[..., Any]:
     @functools.wraps(original)
     async def located(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
         with _at_home():
             try:
                 return await original(*args, **kwargs)
@@ -512,18 +626,25 @@ def _located(original: Callable[..., Any], kept: list[BaseException] | None) -> 
 @contextmanager
 def _at_home() -> Iterator[None]:
     """Open blocks of this thread take the running task for their home, as they were entered for what runs in it."""
-    if not (blocks := _open()):
+    if not (fakes := _known()):
         yield
         return
     from fake_llm._place import here
 
     place = here()
-    homes = [(fake, fake._home) for fake in blocks if fake._home is not None and fake._home[0] == place[0]]
+    homes = [(fake, fake._home) for fake in fakes if fake._home is not None and fake._home[0] == place[0]]
+    mounts = [fake for fake in fakes if any(home[0] == place[0] for home in fake._homes)]
     for fake, _ in homes:
         fake._home = place
+    for fake in mounts:
+        fake._homes = (*fake._homes, place)
     try:
         yield
     finally:
         for fake, home in homes:
             if fake._home == place:
                 fake._home = home
+        for fake in mounts:
+            if place in fake._homes:
+                last = len(fake._homes) - 1 - fake._homes[::-1].index(place)
+                fake._homes = (*fake._homes[:last], *fake._homes[last + 1 :])

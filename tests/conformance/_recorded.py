@@ -35,7 +35,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 """Which folders of recordings are read by which dialect."""
 
 ANSWERED: Mapping[str, frozenset[str]] = {
-    "openai_chat": frozenset({"openai", "azure", "deepseek", "groq", "openrouter", "perplexity", "together", "xai"}),
+    "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
     "anthropic_messages": frozenset({"anthropic"}),
     "gemini": frozenset({"gemini", "vertex"}),

@@ -14,6 +14,7 @@ import fake_llm._transcript  # noqa: F401 - loaded here, as an inner run forgets
 
 INSTALLED = any(entry.name == "fake_llm" for entry in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "fake_llm.pytest_plugin")
+NO_PLUGIN = ("-p", "no:fake_llm") if INSTALLED else ()
 
 HEADER = '''
 import threading, unittest
@@ -66,6 +67,7 @@ def run(pytester: pytest.Pytester) -> Run:
         *options: str,
         ini: str = "",
         subprocess: bool = False,
+        plugin: bool = True,
         files: dict[str, str] | None = None,
         **outcomes: int,
     ) -> pytest.RunResult:
@@ -82,7 +84,9 @@ def run(pytester: pytest.Pytester) -> Run:
                 patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
                 result = pytester.runpytest_subprocess("-p", "fake_llm.pytest_plugin", *options)
             else:
-                result = pytester.runpytest_inprocess(*PLUGIN, *options, no_reraise_ctrlc=True)
+                # hypothesis would be loaded anew in each run
+                plugins = (*(PLUGIN if plugin else NO_PLUGIN), "-p", "no:hypothesispytest")
+                result = pytester.runpytest_inprocess(*plugins, *options, no_reraise_ctrlc=True)
         gc.collect()  # what a loop's runner says of tasks that are left by a failure: here, not in another test
         assert {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} == {
             name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"

@@ -127,6 +127,19 @@ async def test_own_async_fixture(own_async):
     except Exception:
         pytest.fail("swallowed")
 
+@pytest.fixture
+def client():
+    client = httpx.AsyncClient(verify=False)
+    with FakeLLM().mount(client):
+        yield client
+
+async def test_mounted(client):
+    async with client:
+        try:
+            read(await client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+        except Exception:
+            pytest.fail("swallowed")
+
 # skipped, expected to fail
 @pytest.mark.fake_llm(["unused"])
 async def test_skipped():
@@ -168,7 +181,7 @@ async def test_after():
 def test_outcomes(runner: Runner, run: Run) -> None:
     tests = runner.mark + TESTS.replace("{fixture}", runner.fixture)
 
-    outcomes = Counter({"passed": 5, "failed": 9, "skipped": 1, "xfailed": 1})
+    outcomes = Counter({"passed": 5, "failed": 10, "skipped": 1, "xfailed": 1})
     outcomes.update(runner.late)
 
     result = run(tests, ini=runner.ini, **outcomes)
@@ -181,12 +194,12 @@ def test_outcomes(runner: Runner, run: Run) -> None:
         for line in failures
         if word in line
     )
-    assert found == {"UnscriptedCallError: ": 7, "UnusedReplyError: ": 1, "'Hi' == 'Ho'": 2}
-    assert result.stdout.str().count("- LLM calls") == 10
+    assert found == {"UnscriptedCallError: ": 8, "UnusedReplyError: ": 1, "'Hi' == 'Ho'": 2}
+    assert result.stdout.str().count("- LLM calls") == 11
 
 
 @pytest.mark.parametrize("runner", RUNNERS[:3])
 def test_a_failure_in_a_group_of_tasks(runner: Runner, run: Run) -> None:
     result = run(runner.mark + GROUP, ini=runner.ini, passed=1, failed=2)
 
-    result.stdout.fnmatch_lines(["E *fake_llm.UnscriptedCallError: Call 0 *"] * 2)
+    result.stdout.fnmatch_lines(["E *fake_llm.UnscriptedCallError: Call 0: *"] * 2)

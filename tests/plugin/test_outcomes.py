@@ -20,6 +20,8 @@ class Case:
     tests: str
     outcomes: dict[str, int]
     says: tuple[str, ...] = ()
+    conftest: str = ""
+    options: tuple[str, ...] = ()
 
 
 PASSED = {"passed": 1}
@@ -91,6 +93,24 @@ def test_it(fake_llm):
     assert not opened()
 """,
         PASSED,
+    ),
+    "a block that a fixture opens around every test": Case(
+        """
+@pytest.fixture(autouse=True)
+def no_llm():
+    with intercept() as fake:
+        yield fake
+
+@pytest.mark.fake_llm(["Hello"])
+def test_marked(no_llm):
+    assert ask() == "Hello"
+    assert not no_llm.calls
+
+def test_plain():
+    ask()
+""",
+        {"passed": 1, "failed": 1},
+        (UNSCRIPTED,),
     ),
     "usefixtures": Case(
         """
@@ -628,7 +648,7 @@ def test_after():
     pass
 """,
         {"passed": 2, "failed": 1, "errors": 1},
-        (UNSCRIPTED, "*came in thread Thread-*"),
+        (UNSCRIPTED, "*in thread Thread-*"),
     ),
     "a module's fixture that fails": Case(
         """
@@ -645,6 +665,271 @@ def test_again(own):
 """,
         {"errors": 2},
         (UNSCRIPTED,),
+    ),
+    "a fake that a fixture mounts": Case(
+        """
+@pytest.fixture
+def client():
+    with httpx.Client(verify=False) as client, FakeLLM(["Hello"]).mount(client):
+        yield client
+
+def ask_by(client):
+    return read(client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+
+def test_it(client):
+    assert ask_by(client) == "Hello"
+
+def test_unscripted(client):
+    ask_by(client)
+    ask_by(client)
+
+def test_failed(client):
+    assert "this" == "that"
+
+def test_unused(client):
+    pass
+
+@pytest.fixture
+def late(client):
+    yield
+    ask_by(client)
+
+def test_late(client, late):
+    ask_by(client)
+""",
+        {"passed": 3, "failed": 2, "errors": 2},
+        (UNSCRIPTED, UNUSED, "E *RuntimeError: went on: Call 1*"),
+    ),
+    "a fake that a module's fixture mounts": Case(
+        """
+@pytest.fixture(scope="module")
+def client():
+    with httpx.Client(verify=False) as client, FakeLLM(["Hello"]).mount(client):
+        yield client
+
+def ask_by(client):
+    return read(client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+
+def test_it(client):
+    assert ask_by(client) == "Hello"
+
+def test_unscripted(client):
+    ask_by(client)
+
+def test_after(client):
+    pass
+
+def test_swallowed(client):
+    try:
+        ask_by(client)
+    except BaseException:
+        pass
+
+def test_after_all(client):
+    pass
+
+@pytest.fixture
+def late(client):
+    yield
+    ask_by(client)
+
+def test_late(late):
+    pass
+
+def test_last(client):
+    pass
+""",
+        {"passed": 5, "failed": 2, "errors": 1},
+        (UNSCRIPTED, "E *RuntimeError: went on: Call 3*"),
+    ),
+    "turns that a module's fixture has left over": Case(
+        """
+@pytest.fixture(scope="module")
+def client():
+    with httpx.Client(verify=False) as client, FakeLLM(["Hello"]).mount(client):
+        yield client
+
+def test_it(client):
+    pass
+
+def test_again(client):
+    pass
+""",
+        {"passed": 2, "errors": 1},
+        (UNUSED,),
+    ),
+    "a transport that a module has": Case(
+        """
+fake = FakeLLM()
+client = httpx.Client(transport=fake.httpx_transport())
+
+def ask_by_it():
+    return read(client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+
+def test_unscripted():
+    ask_by_it()
+
+def test_swallowed():
+    try:
+        ask_by_it()
+    except BaseException:
+        pass
+
+def test_after():
+    pass
+
+@pytest.fixture
+def late():
+    yield
+    ask_by_it()
+
+def test_late(late):
+    pass
+
+def test_pushed():
+    fake.push("Hello", "left")
+    assert ask_by_it() == "Hello"
+""",
+        {"passed": 3, "failed": 2, "errors": 1},
+        (UNSCRIPTED, "E *RuntimeError: went on: Call 2*"),
+    ),
+    "a mount without with": Case(
+        """
+def ask_by(client):
+    try:
+        return read(client.post("https://api.openai.com/v1/chat/completions", json=body("Hi")))
+    except BaseException:
+        pass
+
+def test_unmounted():
+    client = httpx.Client(verify=False)
+    mounted = FakeLLM().mount(client)
+    ask_by(client)
+    mounted.unmount()
+
+def test_in_place():
+    client = httpx.Client(verify=False)
+    FakeLLM().mount(client)
+    ask_by(client)
+
+def test_transport():
+    ask_by(httpx.Client(transport=FakeLLM().httpx_transport()))
+
+def test_many():
+    for _ in range(9):
+        client = httpx.Client(verify=False)
+        mounted = FakeLLM([] if not _ else ["Hello"]).mount(client)
+        ask_by(client)
+        mounted.unmount()
+
+def test_failed():
+    test_unmounted()
+    assert "this" == "that"
+
+def test_skipped():
+    test_unmounted()
+    pytest.skip("so")
+
+def test_checked():
+    fake = FakeLLM()
+    ask_by(httpx.Client(transport=fake.httpx_transport()))
+    with pytest.raises(UnscriptedCallError):
+        fake.check()
+
+def test_judged():
+    client = httpx.Client(verify=False)
+    with pytest.raises(UnscriptedCallError):
+        with FakeLLM().mount(client):
+            ask_by(client)
+
+def test_forgotten():
+    fake = FakeLLM()
+    ask_by(httpx.Client(transport=fake.httpx_transport()))
+    fake.failures.clear()
+
+def test_not_strict():
+    ask_by(httpx.Client(transport=FakeLLM(strict=False).httpx_transport()))
+
+def test_left_over():
+    FakeLLM(["Hello"]).mount(httpx.Client(verify=False))
+
+def test_of_a_block():
+    with intercept(["Hello"]) as fake:
+        fake.mount(client := httpx.Client(verify=False))
+        assert ask_by(client) == "Hello"
+
+class TestIt(unittest.TestCase):
+    def test_it(self):
+        test_unmounted()
+""",
+        {"passed": 6, "failed": 6, "skipped": 1},
+        (UNSCRIPTED,),
+    ),
+    "a setup that is skipped before ours": Case(
+        """
+def test_it():
+    pass
+
+@pytest.mark.fake_llm(["Hello"])
+def test_marked(fake_llm):
+    pass
+""",
+        {"skipped": 2},
+        conftest="""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    pytest.skip("so")
+    yield
+""",
+        options=("-p", "no:logging"),  # it fails as well (pytest 9.2, 2026-11)
+    ),
+    "unittest's expected failures": Case(
+        """
+@pytest.mark.fake_llm(["Hello"])
+class TestIt(unittest.TestCase):
+    @unittest.expectedFailure
+    def test_unused(self):
+        pass
+
+    @unittest.expectedFailure
+    def test_kept(self):
+        ask()
+        ask_in_a_thread()
+
+    @unittest.expectedFailure
+    def test_unscripted(self):
+        ask(), ask()
+
+    @unittest.expectedFailure
+    def test_unexpected(self):
+        ask()
+
+@unittest.expectedFailure
+class TestThat(unittest.TestCase):
+    @pytest.mark.fake_llm(["Hello"])
+    def test_unused(self):
+        pass
+
+    def test_mounted(self):
+        client = httpx.Client(verify=False)
+        FakeLLM().mount(client)
+        try:
+            client.post("https://api.openai.com/v1/chat/completions", json=body("Hi"))
+        except BaseException:
+            pass
+
+class TestAsync(unittest.IsolatedAsyncioTestCase):
+    @unittest.expectedFailure
+    @pytest.mark.fake_llm(["Hello"])
+    async def test_unused(self):
+        pass
+
+    @unittest.expectedFailure
+    async def test_unexpected(self):
+        pass
+""",
+        {"xfailed": 6, "failed": 2},
+        ("*Unexpected success*",),
     ),
     # --- subtests ---
     "subtests": Case(
@@ -743,7 +1028,9 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
 def test_outcome(name: str, run: Run) -> None:
     case = CASES[name]
 
-    result = run(case.tests, **case.outcomes)
+    files = {"conftest": f"import pytest\n{case.conftest}"}
+
+    result = run(case.tests, *case.options, files=files, **case.outcomes)
 
     if case.says:
         result.stdout.fnmatch_lines_random(case.says)
@@ -753,7 +1040,7 @@ def test_outcome(name: str, run: Run) -> None:
 def all_outcomes() -> dict[str, int]:
     total: Counter[str] = Counter()
     for case in CASES.values():
-        total.update(case.outcomes)
+        total.update({} if case.conftest else case.outcomes)
     return dict(total)
 
 
@@ -770,7 +1057,7 @@ def all_outcomes() -> dict[str, int]:
     ],
 )
 def test_all_in_one_run(options: tuple[str, ...], subprocess: bool, run: Run) -> None:
-    files = {f"test_{number}": case.tests for number, case in enumerate(CASES.values())}
+    files = {f"test_{number}": case.tests for number, case in enumerate(CASES.values()) if not case.conftest}
 
     result = run("", *options, files=files, subprocess=subprocess, **all_outcomes())
 

@@ -574,7 +574,6 @@ EVERYTHING = frozenset(
         "line separators in a stream",
         "trio",
         "content filter",
-        "tool calls in a stream",
         "names its model",
     }
 )
@@ -758,11 +757,17 @@ class ChatClient(Stainless):
 
     counting: ClassVar[dict[str, Any]] = {}
 
+    @property
+    def answers(self) -> Any:
+        """The class of a whole answer."""
+        return importlib.import_module(f"{self.package}.types.chat").ChatCompletion
+
     def verbatim(self) -> Any:
-        kind = importlib.import_module(f"{self.package}.types.chat").ChatCompletion
-        return kind.model_validate(
+        return self.answers.model_validate(
             {
                 "id": "verbatim-1",
+                "prompt": [],
+                "system_fingerprint": "fp_1",
                 "object": "chat.completion",
                 "created": 1,
                 "model": "verbatim-model",
@@ -1014,25 +1019,27 @@ class Vendor(ChatClient):
 
     Args:
         lenient: The modes in which it gets no strict validation, since it refuses what its vendor sends.
-        accepts: Parameters of its client.
+        answer: Where its class of a whole answer is.
     """
 
-    def __init__(
-        self, package: str, maker: str, *, lenient: tuple[str, ...] = (), accepts: Any = None, **options: Any
-    ) -> None:
+    def __init__(self, package: str, maker: str, *, answer: str, lenient: tuple[str, ...] = (), **options: Any) -> None:
         super().__init__(package, maker, Chat, **options)
         self.name = f"{package}.{maker}"
         self.lenient = lenient
-        self.accepts = accepts or {}
+        self.answer = answer
 
     def sdk(self, ask: Ask) -> Any:
         strict = ask.mode not in self.lenient
         if (ask.retries, strict) not in self._made:
             kind = getattr(self.module, self.maker)
-            options = {name: make(self.module) for name, make in self.accepts.items()}
-            made = kind(max_retries=ask.retries, _strict_response_validation=strict, **options)
+            made = kind(max_retries=ask.retries, _strict_response_validation=strict)
             self._made[ask.retries, strict] = made
         return self._made[ask.retries, strict]
+
+    @property
+    def answers(self) -> Any:
+        module, _, name = self.answer.rpartition(".")
+        return getattr(importlib.import_module(module), name)
 
 
 class Cerebras(Vendor):
@@ -1070,6 +1077,10 @@ class Zai(ChatClient):
     def __init__(self, maker: str, **options: Any) -> None:
         super().__init__("zai", maker, Chat, **options)
         self.name = f"zai.{maker}"
+
+    @property
+    def answers(self) -> Any:
+        return importlib.import_module("zai.types.chat.chat_completion").Completion
 
     def sdk(self, ask: Ask) -> Any:
         return self._made.setdefault(0, getattr(self.module, self.maker)(max_retries=0))
@@ -1134,7 +1145,7 @@ class HuggingFace(Client):
 
 
 class AI21(Client):
-    """ai21: messages are its own objects, a stream has no place for tool calls."""
+    """ai21: messages are its own objects, and tool calls in a stream are nobody's."""
 
     def __init__(self, maker: str, **options: Any) -> None:
         super().__init__(f"ai21.{maker}", Chat, is_async="Async" in maker, **options)
@@ -1144,16 +1155,17 @@ class AI21(Client):
         return getattr(importlib.import_module("ai21"), self.maker)(timeout_sec=5)
 
     def body(self, ask: Ask) -> dict[str, Any]:
-        kind = importlib.import_module("ai21.models.chat").ChatMessage
+        kinds = importlib.import_module("ai21.models.chat.chat_message")
+        by_role = {"user": kinds.UserMessage, "assistant": kinds.AssistantMessage, "tool": kinds.ToolMessage}
         body = Chat.body(ask, self.model)
-        return body | {"messages": [kind(**message) for message in body["messages"]]}
+        return body | {"messages": [by_role[message["role"]](**message) for message in body["messages"]]}
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
         Chat.whole(heard, await done(self._made.chat.completions.create(**self.body(ask))))
 
     async def stream(self, heard: Heard, ask: Ask) -> None:
         async for chunk in each(await done(self._made.chat.completions.create(**self.body(ask), stream=True))):
-            Chat.piece(heard, chunk)
+            Chat.piece(heard, namespaces(chunk.model_dump_json().encode()))
 
     def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
         errors = importlib.import_module("ai21.errors")
@@ -1316,29 +1328,44 @@ _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
 _VENDOR: dict[str, Any] = {"modes": ("whole", "stream"), "thorough": False}
 _PLAIN = EVERYTHING - {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens"}
 _STRICT = _PLAIN | {"strict validation"}
+_OWN = _STRICT | {"sdk object"}
 _CEREBRAS = _VENDOR | {
+    "answer": "cerebras.cloud.sdk.types.chat.chat_completion.ChatCompletionResponse",
     "provider": "cerebras",
     "model": "gpt-oss-120b",
     "needs": ("cerebras-cloud-sdk",),
-    "can": _STRICT,
+    "can": _OWN,
 }
 _TOGETHER = _VENDOR | {
+    "answer": "together.types.chat.ChatCompletion",
     "provider": "together",
     "model": "openai/gpt-oss-120b",
     "needs": ("together>=2",),
-    "can": _STRICT,
+    "can": _OWN,
 }
-_WRITER = _VENDOR | {"provider": "writer", "model": "palmyra-x5", "needs": ("writer-sdk",)}
-_WRITER |= {"can": _STRICT - {"thinking"}}
-_FIREWORKS = _VENDOR | {"provider": "fireworks", "model": "accounts/fireworks/models/gpt-oss-120b"}
-_FIREWORKS |= {"needs": ("fireworks-ai>=1",), "can": _STRICT - {"errors inside a stream"}}
-_ZAI = _VENDOR | {"provider": "zai", "model": "glm-5", "needs": ("zai-sdk",), "can": _PLAIN - {"retries"}}
+_WRITER = _VENDOR | {
+    "answer": "writerai.types.ChatCompletion",
+    "provider": "writer",
+    "model": "palmyra-x5",
+    "needs": ("writer-sdk",),
+}
+_WRITER |= {"can": _OWN - {"thinking"}}
+_FIREWORKS = _VENDOR | {
+    "answer": "fireworks.types.chat.CompletionCreateResponse",
+    "provider": "fireworks",
+    "model": "accounts/fireworks/models/gpt-oss-120b",
+}
+_FIREWORKS |= {"needs": ("fireworks-ai>=1",), "can": _OWN - {"errors inside a stream"}}
+_ZAI = _VENDOR | {
+    "provider": "zai",
+    "model": "glm-5",
+    "needs": ("zai-sdk",),
+    "can": _PLAIN - {"retries"} | {"sdk object"},
+}
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
-_AI21 |= {
-    "can": _PLAIN - {"retries", "thinking", "tool calls in a stream", "errors inside a stream", "names its model"}
-}
+_AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
 
 
 def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:
@@ -1392,12 +1419,7 @@ CLIENTS: tuple[Client, ...] = (
     Writer("writerai", "Writer", **_WRITER),
     Writer("writerai", "AsyncWriter", **_WRITER),
     Vendor("fireworks", "Fireworks", **_FIREWORKS),
-    Vendor(
-        "fireworks",
-        "AsyncFireworks",  # by itself it goes by aiohttp
-        accepts={"http_client": lambda module: module.DefaultAsyncHttpxClient()},
-        **_FIREWORKS,
-    ),
+    Vendor("fireworks", "AsyncFireworks", **_FIREWORKS),  # on httpx-aiohttp
     Zai("ZaiClient", **_ZAI),
     Zai("ZhipuAiClient", **_ZAI),
     HuggingFace("InferenceClient", **_HUB),

@@ -15,6 +15,7 @@ import fake_llm
 from fake_llm import (
     Call,
     Disconnect,
+    Embedding,
     EndOfStream,
     Error,
     FakeLLM,
@@ -201,6 +202,8 @@ def use(fake: FakeLLM) -> None:
     fake.push("a", ["b", ToolCall("c")], Error(500))
     fake.default("a")
     fake.when(system="planner").reply("a", ToolCall("b"))
+    fake.when(operation="embeddings").reply(Embedding([0.1, 1]))
+    fake.when(operation="embeddings", input="a").reply([Embedding((1.0,)), Embedding([0.5])], Error(429))
     fake.when(
         lambda call: call.attempt > 1,
         input=re.compile("weather"),

@@ -1183,5 +1183,11 @@ DIALECT: Final = Dialect(
     sdk_types=(
         "openai.types.chat.chat_completion.ChatCompletion",
         "groq.types.chat.chat_completion.ChatCompletion",
+        "ai21.models.chat.chat_completion_response.ChatCompletionResponse",
+        "cerebras.cloud.sdk.types.chat.chat_completion.ChatCompletionResponse",
+        "fireworks.types.chat.completion_create_response.CompletionCreateResponse",
+        "together.types.chat.chat_completion.ChatCompletion",
+        "writerai.types.chat_completion.ChatCompletion",
+        "zai.types.chat.chat_completion.Completion",
     ),
 )

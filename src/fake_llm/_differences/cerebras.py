@@ -6,7 +6,6 @@ Answers as recorded 2025-08 and, behind Hugging Face's router, 2025-12; streams 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids, WireEvent
@@ -45,10 +44,19 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
     return counted
 
 
-def _timed(exchange: Exchange, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with the seconds that it took."""
+def _times(exchange: Exchange) -> dict[str, Any]:
+    """The seconds that it took."""
     times = {"queue_time": 0.0002, "prompt_time": 0.0023, "completion_time": 0.0036, "total_time": 0.0073}
-    return {**answer, "time_info": {**times, "created": float(exchange.created), **answer.get("time_info", {})}}
+    return {"time_info": {**times, "created": float(exchange.created)}}
+
+
+def _more(exchange: Exchange) -> dict[str, Any]:
+    return {} if exchange.stream else _times(exchange)
+
+
+def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dict[str, Any]]) -> None:
+    for name, value in _times(exchange).items():
+        closing[-1].setdefault(name, value)
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -103,16 +111,18 @@ _ERRORS: Final = Errors(
     },
 )
 
-_CHAT: Final = chat(
+CEREBRAS: Final[Difference] = chat(
     keys="id choices created model system_fingerprint object usage time_info",
     chunk_keys="id choices created model system_fingerprint object usage time_info",
     choice_keys="finish_reason delta index message logprobs",
-    message_keys="content reasoning role tool_calls",
+    message_keys="content reasoning role tool_calls function_call",
     choice=absent("logprobs", "finish_reason"),
     id=_id,
     tool_id=_tool_id,
     call_keys="function id type",
     fingerprint=_fingerprint,
+    more=_more,
+    chunks=_chunks,
     reasoning="reasoning",
     blank="absent",
     whole_calls=True,
@@ -121,17 +131,3 @@ _CHAT: Final = chat(
     uncounted=True,
     errors=_ERRORS,
 )
-
-
-def _document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
-    assert _CHAT.document is not None
-    return _timed(exchange, _CHAT.document(exchange, document))
-
-
-def _events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
-    assert _CHAT.events is not None
-    said, ends = _CHAT.events(exchange, content, closing)
-    return said, [*ends[:-1], _timed(exchange, ends[-1])]
-
-
-CEREBRAS: Final[Difference] = replace(_CHAT, document=_document, events=_events)

@@ -11,7 +11,7 @@ from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
 from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._differences.routed import routed
+from fake_llm._differences.routed import asked_model, routed
 from fake_llm._model import HeaderItems
 
 __all__ = ["AI_GATEWAY", "WORKERS_AI"]
@@ -20,7 +20,7 @@ __all__ = ["AI_GATEWAY", "WORKERS_AI"]
 def _name(exchange: Exchange) -> str:
     """The host that the path names, or the model before its slash."""
     name = exchange.request.path.split("/")[4]
-    return exchange.model.partition("/")[0] if name == "compat" else name
+    return asked_model(exchange).partition("/")[0] if name == "compat" else name
 
 
 def _headers(exchange: Exchange) -> HeaderItems:

@@ -61,7 +61,9 @@ def _more(exchange: Exchange) -> dict[str, Any]:
 
 
 def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:
-    """Thoughts of gpt-oss name their channel."""
+    """Thoughts of gpt-oss name their channel; the role never stands alone."""
+    if "role" in delta:
+        delta = {"role": delta["role"], "content": None, **delta}
     if not delta.get("reasoning"):
         return {name: value for name, value in delta.items() if name != "reasoning"}
     return {**delta, "channel": "analysis"} if "gpt-oss" in exchange.model else delta

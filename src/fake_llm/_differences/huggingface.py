@@ -10,7 +10,7 @@ from typing import Any, Final
 from fake_llm._dialect import Exchange
 from fake_llm._differences import Difference
 from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._differences.routed import routed
+from fake_llm._differences.routed import asked_model, routed
 from fake_llm._model import HeaderItems
 
 __all__ = ["HUGGINGFACE"]
@@ -19,7 +19,7 @@ __all__ = ["HUGGINGFACE"]
 def _name(exchange: Exchange) -> str:
     """The host that the path names, else the one after the colon of the model."""
     first = exchange.request.path.split("/")[1]
-    return exchange.model.rpartition(":")[2] if first == "v1" else first
+    return asked_model(exchange).rpartition(":")[2] if first == "v1" else first
 
 
 def _headers(exchange: Exchange) -> HeaderItems:

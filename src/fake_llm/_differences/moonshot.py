@@ -77,7 +77,7 @@ _ERRORS: Final = Errors(
 
 MOONSHOT: Final[Difference] = chat(
     keys="id object created model choices usage",
-    message_keys="role content reasoning_content tool_calls",
+    message_keys="role content reasoning_content tool_calls function_call",
     choice=_choice,
     id=_id,
     usage=_usage,

@@ -58,7 +58,7 @@ _ERRORS: Final = Errors(
 
 OLLAMA: Final[Difference] = chat(
     keys="id object created model system_fingerprint choices usage",
-    message_keys="role content reasoning tool_calls",
+    message_keys="role content reasoning tool_calls function_call",
     choice=absent("logprobs"),
     call_keys="id index type function",
     id=_id,

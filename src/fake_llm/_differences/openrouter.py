@@ -260,4 +260,10 @@ def _item(exchange: Exchange, item: dict[str, Any], started: bool) -> dict[str, 
     return {**written, "status": "completed", "format": "openai-responses-v1"}
 
 
-OPENROUTER_RESPONSES: Final = responses(id=_id, response=_response, item=_item, headers=_headers, errors=ERRORS)
+def _item_id(kind: str, ids: Ids, answer: str) -> str:
+    return f"msg_tmp_{ids.lower(11)}" if kind == "msg" else f"{kind}_{ids.hex(50)}"
+
+
+OPENROUTER_RESPONSES: Final = responses(
+    id=_id, item_id=_item_id, response=_response, item=_item, headers=_headers, errors=ERRORS
+)

@@ -9,24 +9,24 @@ from fake_llm._dialect import Exchange
 from fake_llm._differences import Difference
 from fake_llm._differences.azure import AZURE_CHAT
 from fake_llm._differences.cerebras import CEREBRAS
-from fake_llm._differences.chat import chat
 from fake_llm._differences.deepseek import DEEPSEEK
 from fake_llm._differences.errors import Errors
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.groq import GROQ
+from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.openrouter import OPENROUTER
 from fake_llm._differences.perplexity import PERPLEXITY
+from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.xai import XAI
 from fake_llm._differences.zai import ZAI
 from fake_llm._model import HeaderItems
 
-__all__ = ["routed"]
-
-_PLAIN: Final = chat()
+__all__ = ["asked_model", "routed"]
 
 _BY_NAME: Final[Mapping[str, Difference]] = {
     "azure-openai": AZURE_CHAT,
@@ -37,6 +37,8 @@ _BY_NAME: Final[Mapping[str, Difference]] = {
     "google-ai-studio": GEMINI,
     "grok": XAI,
     "groq": GROQ,
+    "hyperbolic": HYPERBOLIC,
+    "novita": NOVITA,
     "nvidia": NVIDIA,
     "openrouter": OPENROUTER,
     "perplexity-ai": PERPLEXITY,
@@ -45,6 +47,12 @@ _BY_NAME: Final[Mapping[str, Difference]] = {
     "zai-org": ZAI,
 }
 """By the name that Hugging Face's router (2.4 of its SDK) or Cloudflare's gateway (2026-11) has for a host."""
+
+
+def asked_model(exchange: Exchange) -> str:
+    """The model that the request names, whatever the answer is to say."""
+    model = exchange.body.get("model") if isinstance(exchange.body, dict) else None
+    return model if isinstance(model, str) else ""
 
 
 def routed(
@@ -59,11 +67,11 @@ def routed(
     """
 
     def document(exchange: Exchange, answer: dict[str, Any]) -> dict[str, Any]:
-        write = _BY_NAME.get(name(exchange), _PLAIN).document
+        write = _BY_NAME.get(name(exchange), PLAIN).document
         return answer if write is None else write(exchange, answer)
 
     def events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
-        write = _BY_NAME.get(name(exchange), _PLAIN).events
+        write = _BY_NAME.get(name(exchange), PLAIN).events
         return (content, closing) if write is None else write(exchange, content, closing)
 
     return Difference(

@@ -164,12 +164,12 @@ def _openai_document(exchange: Exchange) -> dict[str, Any]:
     body, usage = exchange.body, exchange.usage
     inputs = _openai_inputs(body["input"])
     found = _vectors(exchange, inputs, [body.get("dimensions")] * len(inputs))
-    packed = body.get("encoding_format") == "base64"
+    encoding = body.get("encoding_format") or _ENCODINGS.get(exchange.provider)
     model = _NAMES.get(exchange.model, exchange.model) if exchange.provider == "openai" else exchange.model
     document: dict[str, Any] = {
         "object": "list",
         "data": [
-            {"object": "embedding", "embedding": _packed(one) if packed else one, "index": index}
+            {"object": "embedding", "embedding": _written(one, encoding), "index": index}
             for index, one in enumerate(found)
         ],
         "model": model,
@@ -178,9 +178,23 @@ def _openai_document(exchange: Exchange) -> dict[str, Any]:
     return exchange.extend(document)
 
 
-def _packed(numbers: Sequence[float]) -> str:
-    """Base64 of the numbers in 32 bits each, the least byte first."""
-    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+_ENCODINGS: Final = {"perplexity": "base64_int8"}
+"""What a host writes that isn't told otherwise, where it isn't numbers (recorded 2026-08)."""
+
+
+def _written(numbers: Sequence[float], encoding: Any) -> Any:
+    """The numbers themselves, or base64 of them: in 32 bits each, the least byte first, in 8 bits, or of their signs."""
+    if encoding == "base64":
+        packed = struct.pack(f"<{len(numbers)}f", *numbers)
+    elif encoding == "base64_int8":
+        most = max(map(abs, numbers)) or 1.0
+        packed = struct.pack(f"{len(numbers)}b", *(round(number / most * 127) for number in numbers))
+    elif encoding == "base64_binary":
+        bits = "".join("1" if number > 0 else "0" for number in numbers)
+        packed = bytes(int(bits[start : start + 8].ljust(8, "0"), 2) for start in range(0, len(bits), 8))
+    else:
+        return numbers
+    return base64.b64encode(packed).decode()
 
 
 def _openai_parts(document: Mapping[str, Any]) -> Reply:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from fake_llm import _json
 from fake_llm._dialect import CREATED, Exchange
+from fake_llm._model import Response
 from fake_llm._services._base import Store
 
-__all__ = ["anthropic_list", "anthropic_one", "gemini_list", "gemini_one", "ollama_show", "openai_list", "openai_one"]
+__all__ = [
+    "anthropic_list",
+    "anthropic_one",
+    "gemini_list",
+    "gemini_one",
+    "ollama_show",
+    "openai_list",
+    "openai_one",
+    "openrouter_list",
+    "together_list",
+    "writer_list",
+]
 
 _CREATED_AT = "2026-01-01T00:00:00Z"
 _OPENAI = ("gpt-5", "gpt-5-mini", "gpt-4o", "gpt-4o-mini")
+_WRITER = ("palmyra-x5", "palmyra-x4")
 _ANTHROPIC = ("claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5")
 _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
@@ -36,6 +50,67 @@ def openai_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def openai_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}`."""
     return _openai(_name(exchange), store)
+
+
+def writer_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /v1/models` of Writer (writer-sdk 3.0, 2026-11)."""
+    return {"models": [{"id": name, "name": name} for name in _WRITER]}
+
+
+_BEHIND_OPENROUTER = ("openai/gpt-5", "anthropic/claude-sonnet-5", "google/gemini-2.5-flash")
+_BEHIND_TOGETHER = ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "openai/gpt-oss-120b")
+_USUAL_WINDOW = 131_072
+
+
+def openrouter_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /api/v1/models`, with the keys that its SDK demands (openrouter 1.3)."""
+    listed = [_openrouter(name, store.context_window or _USUAL_WINDOW) for name in _BEHIND_OPENROUTER]
+    return {"data": listed, "total_count": len(listed), "links": {"next": None}}
+
+
+def _openrouter(name: str, window: int) -> dict[str, Any]:
+    return {
+        "id": name,
+        "canonical_slug": name,
+        "name": name,
+        "created": CREATED,
+        "description": "",
+        "context_length": window,
+        "architecture": {
+            "modality": "text->text",
+            "input_modalities": ["text"],
+            "output_modalities": ["text"],
+            "tokenizer": "Other",
+            "instruct_type": None,
+        },
+        "pricing": {"prompt": "0", "completion": "0"},
+        "top_provider": {"context_length": window, "max_completion_tokens": None, "is_moderated": False},
+        "per_request_limits": None,
+        "supported_parameters": ["max_tokens", "temperature", "tools", "tool_choice", "response_format"],
+        "supported_voices": None,
+        "default_parameters": None,
+        "links": {"details": f"/api/v1/models/{name}/endpoints"},
+    }
+
+
+def together_list(store: Store, exchange: Exchange) -> Response:
+    """`GET /v1/models`: an array without an envelope (documented, 2026-08)."""
+    listed = [
+        {
+            "id": name,
+            "object": "model",
+            "created": CREATED,
+            "type": "chat",
+            "display_name": name,
+            "organization": name.partition("/")[0],
+            "link": "",
+            "license": "",
+            "context_length": store.context_window or _USUAL_WINDOW,
+            "pricing": {"hourly": 0, "input": 0, "output": 0, "base": 0, "finetune": 0},
+        }
+        for name in _BEHIND_TOGETHER
+    ]
+    return Response(200, (("content-type", "application/json; charset=utf-8"),), _json.compact(listed))
 
 
 def _anthropic(name: str, store: Store) -> dict[str, Any]:

@@ -8,8 +8,8 @@ A stack imports `fake_llm._model`, this contract and its own library, nothing el
 - `mounted(module, client, handler)`: the same for one client, whose every request goes to the handler: `Patch` tuples
   whose owner is that client, set and restored by `_mount`. They leave the transports or adapters that it has alone.
 
-`respx` and `responses` are libraries of mocks: they offer `mounted` only, and are given what answers for the library
-that they see.
+`respx` and `responses` are libraries of mocks: their `mounted` is given what answers for the library that they see, and
+`sees(mock)` says whether the mock is started.
 
 A new library is one file here and one name in `STACKS`.
 """

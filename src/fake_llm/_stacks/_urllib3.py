@@ -20,6 +20,8 @@ from fake_llm._model import Fault, Headers, Pause, Response, Step, Timeouts
 
 __all__ = ["body", "headers", "streamed", "timeouts", "whole"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 def headers(given: Any) -> Headers:
     """The headers of a request."""

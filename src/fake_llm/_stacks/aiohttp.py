@@ -23,6 +23,8 @@ from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 READ_TIMED_OUT: Final = "Timeout on reading data from socket"
 
 

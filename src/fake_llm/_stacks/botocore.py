@@ -19,6 +19,8 @@ from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
 
 __all__ = ["mounted", "patches"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 def patches(module: Any, find: Find) -> list[Patch]:
     """The session's way to the network, of clients made earlier too."""

@@ -24,6 +24,8 @@ from fake_llm._stacks import Find, Patch, leads_to
 
 __all__ = ["mounted", "patches", "transport"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 MID_BODY = "peer closed connection without sending complete message body (incomplete chunked read)"
 
 
@@ -161,6 +163,11 @@ class _Mounted:
     async def handle_async_request(self, request: Any) -> Any:
         return await _library_of(request).answer_async(request, self._handler, str(request.url))
 
+    def handler(self, request: Any) -> Any:
+        """The function of a `MockTransport`; its answer is for clients of both kinds, so it blocks."""
+        library = _library_of(request)
+        return library.answer(request, self._handler, str(request.url), library.played_either)
+
 
 def _library_of(request: Any) -> _Library:
     return _library(sys.modules[type(request).__module__.partition(".")[0]])
@@ -221,6 +228,16 @@ class _AsyncPlayed:
         self._steps = iter(())
 
 
+class _EitherPlayed(_Played):
+    """`_Played` for a client that may be of either kind."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _AsyncPlayed(tuple(self._steps), self._library, self._request)
+
+    async def aclose(self) -> None:
+        self.close()
+
+
 @dataclass(frozen=True, slots=True)
 class _Library:
     """httpx or httpx2, with the classes that are made once for it.
@@ -238,6 +255,7 @@ class _Library:
     mounted: Any
     played: Any
     played_async: Any
+    played_either: Any
     faults: Mapping[str, tuple[Any, str]]
     own: tuple[Any, ...]
     stock: tuple[Any, ...]
@@ -254,12 +272,12 @@ class _Library:
         wraps = isinstance(transport, self.stock) or any(isinstance(one, self.any_transport) for one in kept.values())
         return wraps and leads_to(beneath, _beneath)
 
-    def answer(self, request: Any, handler: Handler, url: str) -> Any:
+    def answer(self, request: Any, handler: Handler, url: str, played: Any = None) -> Any:
         """The handler's answer for a client that blocks."""
         answer = handler.answer(self._read(request, url, request.read()))
         if answer.delay:
             sleep(answer.delay)
-        return self._respond(answer, request, self.played)
+        return self._respond(answer, request, played or self.played)
 
     async def answer_async(self, request: Any, handler: Handler, url: str) -> Any:
         """The handler's answer for a client on an event loop."""
@@ -311,6 +329,7 @@ def _library(module: Any) -> _Library:
         mounted=type("FakeLLMTransport", (_Mounted, mock), {}),
         played=type("Played", (_Played, module.SyncByteStream), {}),
         played_async=type("AsyncPlayed", (_AsyncPlayed, module.AsyncByteStream), {}),
+        played_either=type("EitherPlayed", (_EitherPlayed, module.SyncByteStream, module.AsyncByteStream), {}),
         faults={
             "read_timeout": (module.ReadTimeout, "The read operation timed out"),
             "total_timeout": (module.ReadTimeout, "The read operation timed out"),  # it has none

@@ -19,6 +19,8 @@ from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 def patches(module: Any, find: Find) -> list[Patch]:
     """The transports' way to an answer, sync and async; that of a page in a browser isn't one of Python."""

@@ -28,6 +28,8 @@ from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
 
 __all__ = ["adapter", "mounted", "patches"]
 
+__tracebackhide__ = True  # pytest leaves these frames out of a report
+
 
 def patches(module: Any, find: Find) -> list[Patch]:
     """The session's choice of an adapter, and the way of the stock one to the network."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from fake_llm._stacks import Patch
 
-__all__ = ["mounted"]
+__all__ = ["mounted", "sees"]
 
 
 def mounted(mock: Any, adapter: Any, claims: Callable[[str, str], bool]) -> list[Patch]:
@@ -37,6 +37,11 @@ def mounted(mock: Any, adapter: Any, claims: Callable[[str, str], bool]) -> list
         return any(not response.passthrough and response.matches(request)[0] for response in list(mock.registered()))
 
     return [(mock, "_find_match", find)]
+
+
+def sees(mock: Any) -> bool:
+    """Whether calls come to this mock at the moment."""
+    return getattr(mock, "_patcher", None) is not None
 
 
 class _Ours:

@@ -15,7 +15,7 @@ from respx.router import Router
 
 from fake_llm._stacks import Patch
 
-__all__ = ["mounted"]
+__all__ = ["mounted", "sees"]
 
 
 def mounted(router: Any, transport: Any, claims: Callable[[str, str], bool]) -> list[Patch]:
@@ -44,6 +44,11 @@ def mounted(router: Any, transport: Any, claims: Callable[[str, str], bool]) -> 
         return aresolve
 
     return [(router, "resolve", resolve), (router, "aresolve", aresolve)]
+
+
+def sees(router: Any) -> bool:
+    """Whether calls come to this router at the moment; to one that is no mock they come by a transport of the test's own only."""
+    return router in getattr(getattr(router, "Mocker", None), "routers", ())
 
 
 class _Beside:
