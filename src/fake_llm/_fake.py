@@ -277,7 +277,8 @@ class FakeLLM:
 
         Args:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, a `respx` router or `respx` itself, a
-                `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai, groq or mistralai.
+                `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
