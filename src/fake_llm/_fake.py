@@ -297,7 +297,7 @@ class FakeLLM:
         """A transport for `httpx.Client(transport=…)` or `mounts={…}`, sync and async; it refuses hosts that aren't known.
 
         Failures are raised in the thread and task that made it; elsewhere a call gets the vendor's own 400. `fake.failures` has
-        them all, and `fake.check()` raises the first.
+        them all, and `fake.check()` raises the first; in a test that pytest runs, what failed and wasn't checked fails that.
 
         Args:
             provider: Whose language is spoken on any host that isn't known.
