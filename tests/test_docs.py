@@ -13,7 +13,9 @@ import pytest
 import fake_llm
 from fake_llm import Image, Refusal, Thinking, ToolCall
 from fake_llm._endpoints import PROVIDERS, Endpoint
+from fake_llm._mount import SDKS
 from fake_llm._options import BlockOptions
+from fake_llm._tables import refused
 from fake_llm._turns import ERROR_NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -194,6 +196,15 @@ def test_the_tables_have_every_host() -> None:
     hosts = words(column("hosts", 1)) | words(column("refused", 1))
     assert hosts == {host for provider in PROVIDERS for host in provider.hosts}
     assert words(column("hosts")).isdisjoint(words(column("refused")))
+
+
+def test_every_sdk_whose_clients_can_be_mounted_is_named() -> None:
+    page = (DOCS / "how-to" / "mount.md").read_text(encoding="utf-8")
+    for text in (page, fake_llm.FakeLLM.mount.__doc__ or ""):
+        named = {module for module in SDKS if re.search(rf"\b{module.replace('.', '-')}\b", text)}
+        assert named == set(SDKS)
+        said = re.search(r"mistralai[^.]* refused", text) is not None
+        assert said is any(provider.name == "mistral" for provider in refused()), "until that vendor is answered"
 
 
 def test_the_table_of_keys_has_every_dummy() -> None:

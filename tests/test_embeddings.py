@@ -383,6 +383,30 @@ def test_a_list_of_another_length(ask: Ask) -> None:
     )
 
 
+SIZED = [
+    (f"{GEMINI_URL}:embedContent", {"content": {"parts": [{"text": "a"}]}, "outputDimensionality": 8}),
+    ("https://api.openai.com/v1/embeddings", {"model": "text-embedding-3-small", "input": "a", "dimensions": 8}),
+]
+
+
+@pytest.mark.parametrize(("url", "body"), SIZED, ids=["gemini", "openai"])
+def test_a_pinned_vector_of_another_size_than_is_asked_for(url: str, body: dict[str, Any]) -> None:
+    def answer(turn: Any, **options: Any) -> httpx.Response:
+        with fake_llm.intercept(**options) as fake:
+            fake.when(operation="embeddings").reply(turn)
+            return httpx.post(url, json=body, verify=False)
+
+    with pytest.raises(ScriptMismatchError) as caught:
+        answer(Embedding([0.1, 0.2]))
+    assert str(caught.value) == (
+        "The turn has an Embedding of length 2.\nThe request asks for vectors of length 8 (dimensions).\n"
+        "Write an Embedding of length 8, or Reply(Embedding([…]), check=False) for a model that misbehaves."
+    )
+    assert answer(Embedding([0.5] * 8)).status_code == 200
+    assert "0.125" in answer(Reply(Embedding([0.125, 0.2]), check=False)).text
+    assert "0.125" in answer(Embedding([0.125, 0.2]), strict=False).text
+
+
 @pytest.mark.parametrize(
     ("turn", "part"),
     [("text", "'text'"), (ToolCall("f"), "ToolCall('f', {})"), ([Embedding([1]), "text"], "'text'")],
@@ -632,6 +656,31 @@ GOOGLE_REFUSED: list[tuple[str, Any, str]] = [
         "embedContent",
         {"content": ONE, "outputDimensionality": "x"},
         "Invalid value at 'output_dimensionality' (TYPE_INT32), \"x\"",
+    ),
+    (
+        "embedContent",
+        {"content": ONE, "outputDimensionality": "1e3"},
+        "Invalid value at 'output_dimensionality' (TYPE_INT32), \"1e3\"",
+    ),
+    (
+        "embedContent",
+        {"content": ONE, "outputDimensionality": " 6_4"},
+        "Invalid value at 'output_dimensionality' (TYPE_INT32), \" 6_4\"",
+    ),
+    (
+        "embedContent",
+        {"content": ONE, "outputDimensionality": 64.5},
+        "Invalid value at 'output_dimensionality' (TYPE_INT32), 64.5",
+    ),
+    (
+        "embedContent",
+        {"content": ONE, "outputDimensionality": True},
+        "Invalid value at 'output_dimensionality' (TYPE_INT32), true",
+    ),
+    (
+        "embedContent",
+        {"content": ONE, "outputDimensionality": -(10**9)},
+        "* EmbedContentRequest.output_dimensionality: output_dimensionality must be between 1 and 3072\n",
     ),
     (
         "embedContent",

@@ -19,7 +19,7 @@ import pytest
 import fake_llm
 from _asking import ANTHROPIC, ASYNC, OPENAI, SYNC, ask, ask_async, body_of, post
 from _capability import has, needs
-from fake_llm import FakeLLM, ScriptError, UnscriptedCallError, UnusedReplyError, _blocks, _environment, _install
+from fake_llm import FakeLLM, UnscriptedCallError, UnusedReplyError, _blocks, _environment, _install
 
 
 def patched() -> dict[str, Any]:
@@ -421,13 +421,19 @@ def test_a_library_that_cannot_be_patched_is_an_error_and_leaves_nothing(monkeyp
         assert ask() == "Hello"
 
 
-def test_a_base_url_that_cannot_be_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://")
-    with pytest.raises(ScriptError):
-        fake_llm.intercept().__enter__()
-    monkeypatch.delenv("OPENAI_BASE_URL")
+def test_a_block_that_cannot_be_entered_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any) -> None:
+        raise RuntimeError("a library that can't be patched")
+
+    fake = fake_llm.FakeLLM()
+    with monkeypatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", "https://first.test/v1")
+        patch.setattr(_blocks._install, "install", refused)
+        with pytest.raises(RuntimeError, match="can't be patched"):
+            _blocks.enter(fake)
     assert _environment._blocks == 0
     assert _blocks.opened() == ()
+    assert not fake.claims("POST", "https://first.test/v1/chat/completions")
 
 
 # --- processes ----------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_a_failed_assertion_stays_what_it_is_with_turns_left() -> None:
             self.fail("of its own")
 
     [(_, trouble)] = run(Case).failures
-    assert "AssertionError: of its own\nfake_llm: No call came: " in trouble
+    assert trouble.endswith("AssertionError: of its own\n")  # no note: it is no error of the network
 
 
 def test_a_teardown_that_fails_after_a_failed_test_keeps_its_own_error() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 import math
 import struct
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _pairs import PAIRS
+from fake_llm import _vectors
 from fake_llm._vectors import LARGEST, size_of, vector
 
 SIZES = (1, 2, 7, 64, 256, 384, 768, 1000, 1024, 1536, 2560, 3072, 4096)
@@ -133,12 +136,57 @@ def test_numbers_are_spread_over_the_whole_vector() -> None:
     assert max(map(abs, made)) < 0.2
 
 
-def test_a_thousand_texts_take_about_a_second() -> None:
-    texts = [f"{one} {index}" for index in range(10) for one, _ in PAIRS]
-    started = time.process_time()
-    for text in texts:
-        vector(text, 1536)
-    assert time.process_time() - started < 5
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
+    """What is hashed; no word is known yet."""
+    parts: list[bytes] = []
+    monkeypatch.setattr(_vectors, "blake2b", lambda part: parts.append(part) or hashlib.blake2b(part))
+    _vectors._spread.cache_clear()
+    yield parts
+    _vectors._spread.cache_clear()
+
+
+def test_words_of_a_large_vocabulary_are_looked_at_once(hashed: list[bytes]) -> None:
+    words = [f"word{number}" for number in range(8000)]
+    chunks = [" ".join(words[start : start + 400]) for start in range(0, 8000, 400)]
+    first: list[Any] = []
+    again: list[Any] = []
+    for made in (first, again):
+        made += [vector(chunk, 64) for chunk in chunks]
+        made.append(len(hashed))
+
+    assert first[:-1] == again[:-1]
+    assert again[-1] - first[-1] == sum(len(chunk.split()) - 1 for chunk in chunks), "only pairs of words"
+
+
+def test_twice_the_text_is_twice_the_work(hashed: list[bytes]) -> None:
+    vector(" ".join(f"{number:06}" for number in range(1000)), 64)
+    once = len(hashed)
+    vector(" ".join(f"{number:06}" for number in range(1000, 3000)), 64)
+
+    assert len(hashed) - once <= 2 * once + 1
+
+
+def test_of_what_is_no_word_only_the_beginning_is_looked_at_closely(hashed: list[bytes]) -> None:
+    data = hashlib.shake_256(b"x").hexdigest(50_000)
+
+    made = vector(data, 64)
+
+    assert len(hashed) < 1000
+    assert made != vector(data + "0", 64), "all of it tells it apart"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_thing_stands_once_in_each_block(size: int) -> None:
+    blocks = bisect.bisect_left(_vectors._BORDERS, size)
+    parts = [b"%d" % number for number in range(2000)]
+    places = _vectors._places(parts, blocks)
+
+    for block, (start, end) in enumerate(itertools.pairwise(_vectors._BORDERS[: blocks + 1])):
+        found = {place // 2 for place in places[block::blocks]}
+        assert start <= min(found) <= max(found) < end
+        assert len(found) > 0.8 * min(end - start, 1000), "all of it is used"
+        assert {place % 2 for place in places[block::blocks]} == {0, 1}
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,8 @@ class FakeLLM:
 
         Args:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, a `respx` router or `respx` itself, a
-                `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai, groq or mistralai.
+                `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
@@ -303,7 +304,7 @@ class FakeLLM:
         """A transport for `httpx.Client(transport=…)` or `mounts={…}`, sync and async; it refuses hosts that aren't known.
 
         Failures are raised in the thread and task that made it; elsewhere a call gets the vendor's own 400. `fake.failures` has
-        them all, and `fake.check()` raises the first.
+        them all, and `fake.check()` raises the first; in a test that pytest runs, what failed and wasn't checked fails that.
 
         Args:
             provider: Whose language is spoken on any host that isn't known.

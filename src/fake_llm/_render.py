@@ -276,6 +276,16 @@ def _check(choice: Choice, view: View) -> None:
             _check_call(call, view)
     if view.schema is not None and not calls and choice.finish_reason in ("stop", "stop_sequence") and choice.parts:
         _check_text(choice.text, view.schema)
+    size = view.params.get("dimensions")
+    for pinned in choice.of(Embedding):
+        if isinstance(size, int) and len(pinned.vector) != size:
+            raise ScriptMismatchError(
+                sentence(
+                    f"The turn has an Embedding of length {len(pinned.vector)}.",
+                    f"The request asks for vectors of length {size} (dimensions).",
+                    f"Write an Embedding of length {size}, or Reply(Embedding([…]), check=False) for a model that misbehaves.",
+                )
+            )
 
 
 def _check_call(call: ToolCall, view: View) -> None:

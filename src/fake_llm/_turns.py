@@ -268,7 +268,7 @@ class Embedding(_Value):
     """A pinned vector, for `fake.when(operation="embeddings")`: one for each input, or a list of them, one per input.
 
     Args:
-        vector: Finite numbers, sent as they are: neither normalised nor cut to the size that is asked for.
+        vector: Finite numbers, sent as they are, neither normalised nor cut: as many as are asked for, unless `check=False` or `strict=False`.
 
     Raises:
         ScriptError: No numbers, or something else.

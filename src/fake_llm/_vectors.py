@@ -14,12 +14,16 @@ from __future__ import annotations
 import math
 import re
 import struct
+import sys
 import unicodedata
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Final
+from operator import sub
+from typing import Any, Final, TypeAlias
 
 __all__ = ["LARGEST", "size_of", "vector"]
 
@@ -73,8 +77,10 @@ _BORDERS: Final = (
 """Where the blocks of a vector begin and end; usual sizes end a block."""
 LARGEST: Final = _BORDERS[-1]
 """The largest vector that can be made."""
-_BLOCKS: Final = tuple(pairwise(_BORDERS))
-_STRENGTHS: Final = tuple(math.sqrt(end - start) for start, end in _BLOCKS)
+_MASKS: Final = [struct.pack("<I", 2 * (end - start) - 1) for start, end in pairwise(_BORDERS)]
+_STARTS: Final = [struct.pack("<I", 2 * start) for start in _BORDERS[:-1]]
+"""Each block has two places for a number, for what is added and for what is taken away; how many is a power of two."""
+_STRENGTHS: Final = tuple(math.sqrt(end - start) for start, end in pairwise(_BORDERS))
 _HASHES: Final = struct.Struct("<16I").unpack
 _STEP: Final = 2.0**24
 """Numbers are multiples of this one's inverse: the same as 32 bits, as 64 bits and as decimals."""
@@ -93,11 +99,14 @@ def vector(item: str | Sequence[int], size: int | None = None) -> list[float]:
     True
     """
     size = size or _DEFAULT_SIZE
-    values = [0.0] * size
-    for feature, weight in _words(item) if isinstance(item, str) else _ids(item):
-        places, strengths = _spread(feature, size)
-        for place, strength in zip(places, strengths, strict=True):
-            values[place] += weight * strength
+    blocks = bisect_left(_BORDERS, size)
+    sums = [0.0] * (2 * _BORDERS[blocks])
+    for places, weight in _words(item, blocks) if isinstance(item, str) else _ids(item, blocks):
+        for place in places:
+            sums[place] += weight
+    values = list(map(sub, sums[1 : 2 * size : 2], sums[: 2 * size : 2]))
+    for (start, end), strength in zip(pairwise(_BORDERS[: blocks + 1]), _STRENGTHS, strict=False):
+        values[start:end] = [value * strength for value in values[start:end]]
     length = math.sqrt(math.fsum([value * value for value in values if value]))  # `sum` differs between versions
     if not length:  # nothing of it is among so few numbers
         place = _HASHES(blake2b(repr(item).encode()).digest())[0]
@@ -123,9 +132,14 @@ _WIDE: Final = "\u2e80"
 """From here on, scripts write no blanks between words."""
 
 
-def _words(text: str) -> Iterator[tuple[str, float]]:
-    """What a text is made of, each with its weight: words, and pairs of those that mean something."""
+_Weighted: TypeAlias = Iterator[tuple[Iterable[int], float]]
+"""Places, each with what is added there."""
+
+
+def _words(text: str, blocks: int) -> _Weighted:
+    """What a text is made of: words, and pairs of those that mean something."""
     counts: dict[str, int] = {}
+    pairs: list[bytes] = []
     before = ""
     for word in _WORD.findall(_folded(text)):
         if max(word) >= _WIDE:
@@ -134,13 +148,19 @@ def _words(text: str) -> Iterator[tuple[str, float]]:
             continue
         counts[word] = counts.get(word, 0) + 1
         if word not in _STOP_WORDS:
+            stem = _stem(word)
             if before:
-                yield f"{_stem(before)} {_stem(word)}", _PAIR_WEIGHT
-            before = word
+                pairs.append(_raw(f"{before} {stem}"))
+            before = stem
+    yield _places(pairs, blocks), _PAIR_WEIGHT
     if not counts:
-        yield text, 1.0
+        yield _places([_raw(text)], blocks), 1.0
     for word, count in counts.items():
-        yield f"<{word}>", (_STOP_WEIGHT if word in _STOP_WORDS else 1.0) * math.sqrt(count)
+        weight = (_STOP_WEIGHT if word in _STOP_WORDS else 1.0) * math.sqrt(count)
+        whole, stemmed, letters, share = _spread(word, blocks)
+        yield whole, weight
+        yield stemmed, weight * _STEM_WEIGHT
+        yield letters, weight * share
 
 
 def _folded(text: str) -> str:
@@ -151,41 +171,46 @@ def _folded(text: str) -> str:
     return "".join(character for character in plain if not unicodedata.combining(character))
 
 
-def _ids(tokens: Sequence[int]) -> Iterator[tuple[str, float]]:
-    for token in tokens:
-        yield f"#{token}", 1.0
-    for first, second in pairwise(tokens):
-        yield f"#{first} {second}", _PAIR_WEIGHT
+def _ids(tokens: Sequence[int], blocks: int) -> _Weighted:
+    yield _places([b"#%d" % token for token in tokens], blocks), 1.0
+    yield _places([b"#%d %d" % pair for pair in pairwise(tokens)], blocks), _PAIR_WEIGHT
 
 
 _STEM_WEIGHT: Final = 1.2
 _LETTERS_WEIGHT: Final = 0.9
 _GROUPS: Final = (3, 4, 5)
+_LONGEST: Final = 256
+"""Letters of a word whose groups count: what is longer is no word in any language, but data."""
 
 
-@lru_cache(maxsize=4096)
-def _spread(feature: str, size: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Where a word stands in a vector of this size, and how strongly: itself, its stem, and its groups of letters."""
-    strengths: dict[int, float] = {}
-    for part, weight in _parts(feature):
-        hashes = _HASHES(blake2b(part.encode("utf-8", "surrogatepass")).digest())
-        for hashed, (start, end), strength in zip(hashes, _BLOCKS, _STRENGTHS, strict=True):
-            place = start + (hashed >> 1) % (end - start)
-            if place < size:
-                signed = weight if hashed & 1 else -weight
-                strengths[place] = strengths.get(place, 0.0) + signed * strength
-    return tuple(strengths), tuple(strengths.values())
+def _places(parts: Iterable[bytes], blocks: int) -> array[int]:
+    """Where things stand: each once in each block, to be added or to be taken away."""
+    width = 4 * blocks
+    hashes = [blake2b(part).digest()[:width] for part in parts]
+    mask, start = b"".join(_MASKS[:blocks]) * len(hashes), b"".join(_STARTS[:blocks]) * len(hashes)
+    # all of them at once, as one large number
+    number = _number(b"".join(hashes), "little") & _number(mask, "little") | _number(start, "little")
+    return array("I", number.to_bytes(len(mask), sys.byteorder))
 
 
-def _parts(feature: str) -> Iterable[tuple[str, float]]:
-    yield feature, 1.0
-    if not feature.startswith("<"):
-        return
-    yield "~" + _stem(feature[1:-1]), _STEM_WEIGHT
-    groups = [feature[start : start + count] for count in _GROUPS for start in range(len(feature) - count + 1)]
-    weight = _LETTERS_WEIGHT / math.sqrt(len(groups))
-    for group in groups:
-        yield group, weight
+_number: Final = int.from_bytes
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=1 << 14)
+def _spread(word: str, blocks: int) -> tuple[array[int], array[int], array[int], float]:
+    """Where a word stands: itself, its stem, and its groups of letters with the share that each of these has."""
+    marked = f"<{word}>"
+    cut: Any = marked[:_LONGEST]
+    if cut.isascii():
+        cut = cut.encode()
+    groups = [cut[start : start + count] for count in _GROUPS for start in range(len(cut) - count + 1)]
+    letters = _places(groups if cut.isascii() else map(_raw, groups), blocks)
+    both = _places([_raw(marked), _raw("~" + _stem(word))], blocks)
+    return both[:blocks], both[blocks:], letters, _LETTERS_WEIGHT / math.sqrt(len(groups))
 
 
 _ENDINGS: Final = re.compile(
@@ -194,6 +219,7 @@ _ENDINGS: Final = re.compile(
 _SHORTEST_STEM: Final = 3
 
 
+@lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """A word without its ending: `cancel` for `cancelled`, `cancelling` and `cancellation`."""
     for _ in range(2):  # `happily`, `happi`, `happ`

@@ -414,9 +414,11 @@ def _shorten(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) ->
 def _in_doctest(error: BaseException) -> list[Any]:
     """The failures of a doctest that are ours."""
     doctest = sys.modules.get("doctest")
-    failures = getattr(error, "failures", (error,)) if doctest is not None else ()
-    unexpected = getattr(doctest, "UnexpectedException", ())
-    return [failure for failure in failures if isinstance(failure, unexpected) and _ours(failure.exc_info[1])]
+    if doctest is None:
+        return []
+    several = type(error).__name__ == "MultipleDoctestFailures"  # pytest's own, and private
+    failures: list[Any] = list(getattr(error, "failures", ())) if several else [error]
+    return [each for each in failures if isinstance(each, doctest.UnexpectedException) and _ours(each.exc_info[1])]
 
 
 def _locate(item: pytest.Item, error: BaseException, report: pytest.TestReport) -> None:
@@ -500,8 +502,8 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
     if error is None and caught:
         error = caught[0].value
     if error is not None and _in_doctest(error):  # it says at which example
-        for fake in _known():
-            fake._told.extend(fake._failures)
+        for known in _known():
+            known._told.extend(known._failures)
         return
     expected = error is not None and _was_to_fail(item, error)
     if expected:

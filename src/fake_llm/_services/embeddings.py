@@ -7,6 +7,7 @@ the inputs of a call are its `user_texts`. What they share with chat, errors and
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -263,8 +264,19 @@ def _field(asked: Mapping[str, Any], camel: str, snake: str) -> Any:
 
 
 def _size(asked: Mapping[str, Any]) -> int | None:
-    size = _field(asked, "outputDimensionality", "output_dimensionality")
-    return None if size is None else int(size)
+    return _whole(_field(asked, "outputDimensionality", "output_dimensionality"))
+
+
+def _whole(number: Any) -> int | None:
+    """A whole number as the API reads it, a text of digits too; `None` for anything else."""
+    if isinstance(number, bool):
+        return None
+    if isinstance(number, str):
+        return int(number) if _DIGITS.fullmatch(number) else None
+    return int(number) if isinstance(number, int) or (isinstance(number, float) and number.is_integer()) else None
+
+
+_DIGITS: Final = re.compile("-?[0-9]{1,10}")
 
 
 def _gemini_inputs(request: Request, body: Mapping[str, Any]) -> list[str]:
@@ -282,8 +294,9 @@ def _gemini_read(request: Request, body: Any) -> View:
     contents = [{**item["content"], "role": "user"} for item in asked]
     params: dict[str, Any] = {}
     if asked:
+        sizes = set(map(_size, asked))
         found = {
-            "dimensions": _size(asked[0]),
+            "dimensions": sizes.pop() if len(sizes) == 1 else None,
             "taskType": _field(asked[0], "taskType", "task_type"),
             "title": _field(asked[0], "title", "title"),
         }
@@ -328,14 +341,12 @@ def _check_one(request: Request, asked: Mapping[str, Any], path: str, name: str)
 
 def _check_size(asked: Mapping[str, Any], path: str, name: str, model: str) -> Error | None:
     size = _field(asked, "outputDimensionality", "output_dimensionality")
-    try:
-        whole = size is None or (not isinstance(size, bool) and float(size).is_integer())
-    except (TypeError, ValueError):
-        whole = False
-    if not whole:
+    if size is None:
+        return None
+    whole, most = _whole(size), size_of(model) or LARGEST
+    if whole is None:
         return Error(400, f"Invalid value at '{path}output_dimensionality' (TYPE_INT32), {_json.text(size)}")
-    most = size_of(model) or LARGEST
-    if size is not None and not 1 <= int(size) <= most:
+    if not 1 <= whole <= most:
         return Error(400, f"* {name}.output_dimensionality: output_dimensionality must be between 1 and {most}\n")
     return None
 
