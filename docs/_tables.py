@@ -233,7 +233,7 @@ def ini() -> Table:
     """The options that the plugin reads from the ini file."""
     rows = [
         (f"`fake_llm_{name}`", f"`{option.kind}`", f"{option.says[0].upper()}{option.says[1:]}.", f"`{option.example}`")
-        for name, option in pytest_plugin._OPTIONS.items()
+        for name, option in pytest_plugin._INI_OPTIONS.items()
     ]
     return ("option", "kind", "what it says", "for example"), rows
 

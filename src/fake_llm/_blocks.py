@@ -37,6 +37,7 @@ __all__ = [
     "judge_mount",
     "leave",
     "opened",
+    "outermost",
     "place",
     "placed",
     "uncover",
@@ -169,6 +170,13 @@ def innermost(fake: FakeLLM) -> None:
     with _lock:
         if fake in _open:
             _open = (*(other for other in _open if other is not fake), fake)
+
+
+def outermost(fake: FakeLLM) -> None:
+    """Let an open block answer only what no other one does."""
+    global _open  # noqa: PLW0603
+    with _lock:
+        _open = (fake, *(other for other in _open if other is not fake))
 
 
 def close(fake: FakeLLM) -> None:

@@ -23,7 +23,6 @@ from fake_llm._environment import base_urls
 from fake_llm._intercept import intercept
 from fake_llm._model import masked_url
 from fake_llm._routes import placed
-from fake_llm._stacks import STACKS
 from fake_llm._tested import TESTED
 
 __all__ = ["LIBRARIES", "Call", "Finding", "Library", "Report", "candidates", "examine", "release"]
@@ -138,6 +137,35 @@ def _requests(module: Any, loop: bool, streamed: bool) -> str:
         return _said((line.decode() for line in response.iter_lines()), streamed=streamed)
 
 
+def _aiohttp(module: Any, loop: bool, streamed: bool) -> Any:
+    return _aiohttp_async(module, {"model": "gpt-5", "messages": QUESTION, "stream": streamed})
+
+
+async def _aiohttp_async(module: Any, body: dict[str, Any]) -> str:
+    async with module.ClientSession() as session, session.post(CHAT, json=body) as response:
+        return _said([line.decode().strip() async for line in response.content], streamed=body["stream"])
+
+
+def _boto3(module: Any, loop: bool, streamed: bool) -> str:
+    return _converse(module.client("bedrock-runtime"), streamed=streamed)
+
+
+def _botocore(module: Any, loop: bool, streamed: bool) -> str:
+    session = importlib.import_module("botocore.session").get_session()
+    return _converse(session.create_client("bedrock-runtime"), streamed=streamed)
+
+
+def _converse(client: Any, *, streamed: bool) -> str:
+    asked = {"modelId": "amazon.nova-lite-v1:0", "messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    try:
+        if not streamed:
+            return str(client.converse(**asked)["output"]["message"]["content"][0]["text"])
+        deltas = (event.get("contentBlockDelta", {}) for event in client.converse_stream(**asked)["stream"])
+        return "".join(delta["delta"].get("text", "") for delta in deltas if delta)
+    finally:
+        client.close()
+
+
 def _lm15(module: Any, loop: bool, streamed: bool) -> Any:
     body = json.dumps({"model": "gpt-5", "messages": QUESTION, "stream": streamed}).encode()
     request = module.TransportRequest("POST", CHAT, [("content-type", "application/json")], body)
@@ -190,6 +218,8 @@ LIBRARIES: Final = (
     Library("httpx", "httpx", _httpx),
     Library("httpx2", "httpx2", _httpx),
     Library("requests", "requests", _requests, loops=(False,)),
+    Library("aiohttp", "aiohttp", _aiohttp, loops=(True,)),
+    Library("botocore", "botocore.httpsession", _botocore, "converse", loops=(False,)),
     Library("dspy", "dspy._vendor.lm15.transports", _lm15),
     Library("lm15", "lm15.transports", _lm15),
     Library("openai", "openai", _chat_sdk("OpenAI", "AsyncOpenAI", "gpt-5"), "chat"),
@@ -221,6 +251,7 @@ LIBRARIES: Final = (
         "google.genai",
         _sdk(("Client", "Client"), _genai, lambda answer: answer.text, lambda chunk: chunk.text),
     ),
+    Library("boto3", "boto3", _boto3, "converse", loops=(False,)),
     Library("groq", "groq", _chat_sdk("Groq", "AsyncGroq", "openai/gpt-oss-20b")),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
@@ -235,11 +266,11 @@ LIBRARIES: Final = (
 )
 """What is tried, if it is installed; a new SDK is a row."""
 
-OTHER_LIBRARIES: Final = ("aiohttp", "botocore", "grpcio", "niquests", "pycurl", "tornado")
-"""HTTP libraries that code reaches models by, intercepted or not (2026-11)."""
+OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
+"""HTTP libraries that code reaches models by, past every stack (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "azure-ai-inference", "boto3", "cohere", "dashscope", "google-cloud-aiplatform"),
+    *("ai21", "aleph-alpha-client", "azure-ai-inference", "cohere", "dashscope", "google-cloud-aiplatform"),
     *("google-generativeai", "ibm-watsonx-ai", "litellm", "mistralai", "ollama", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
@@ -323,7 +354,7 @@ def examine(tell: Callable[[Finding], object] = lambda finding: None) -> Report:
         tell: Is told of each finding as soon as it is there: SDKs take their time to load.
     """
     report = Report(
-        not_intercepted=_installed(name for name in OTHER_LIBRARIES if name not in STACKS),
+        not_intercepted=_installed(OTHER_LIBRARIES),
         not_covered=_installed(OTHER_SDKS),
         base_urls={
             name: (masked_url(os.environ[name].strip()), provider.name if placed(url) is not None else None)

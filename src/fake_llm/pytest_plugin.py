@@ -54,6 +54,13 @@ marker and the fixture, not for `intercept`::
 
 `fake_llm_env = true` does more: it sets the dummy credentials of every SDK before conftest files and test modules are
 imported, for clients that are made at import, and takes them away after the run. What the environment has is left alone.
+
+**No call to a model unless a test scripts it**: with `fake_llm_forbid = true` every test, its fixtures included, runs in a
+block of `fake_llm.forbid`, with the options `hosts`, `block_network` and `env` of the ini file. A call to a known LLM host
+fails the test in which it happened with `UnscriptedCallError`, also where the code swallowed it or another thread made it.
+A block of the test's own answers as ever: the marker, the fixture, `intercept` as a decorator or a context manager,
+a mount. What is called while test modules are imported is not covered. It costs what an empty block costs: a third of a second
+for the run, to load, and half a millisecond for each test.
 """
 
 from __future__ import annotations
@@ -84,10 +91,14 @@ _FAKE: Final = pytest.StashKey["FakeLLM"]()
 """Of a test: the fake of its block, while it is open."""
 _WITNESS: Final = pytest.StashKey[_witness.Witness]()
 """Of a test: who follows it."""
+_GUARD: Final = pytest.StashKey["FakeLLM"]()
+"""Of a test: the fake of the block around all of it that refuses, while it is open."""
 _INI: Final = pytest.StashKey[dict[str, Any]]()
 """Of the run: the options that its ini file gives."""
 _ENV: Final = pytest.StashKey[bool]()
 """Of the run: that it has dummy credentials."""
+_FORBIDS: Final = pytest.StashKey[bool]()
+"""Of the run: that every test is in a block that refuses."""
 
 
 @pytest.fixture
@@ -125,6 +136,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "context_window": _Option("int", "tokens of the context window, 0 or more", "8192"),
     "reserve_completion": _Option("int", "tokens of it that are kept for the answer, 0 or more", "1024"),
     "virtual_time": _Option("bool", "whether scripted delays take no time", "true"),
+    "skip_backoff": _Option("bool", "whether the waits of SDKs between their retries take no time", "false"),
     "hosts": _Option(
         "linelist",
         "further hosts, one a line, each with the provider that speaks there",
@@ -135,13 +147,18 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
         "whether there are dummy credentials; true sets them for the whole run, before anything is imported",
         "true",
     ),
+    "block_network": _Option("bool", "whether every host that isn't answered is refused, but local ones", "true"),
 }
+_OF_A_RUN: Final[Mapping[str, _Option]] = {
+    "forbid": _Option("bool", "whether a call to a model fails every test that hasn't scripted it", "true"),
+}
+_INI_OPTIONS: Final[Mapping[str, _Option]] = {**_OPTIONS, **_OF_A_RUN}
 _TYPED: Final = pytest.version_tuple >= (8, 4)  # since when pytest reads numbers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Make the options known."""
-    for name, option in _OPTIONS.items():
+    for name, option in _INI_OPTIONS.items():
         kind = option.kind if _TYPED or option.kind not in {"int", "float"} else "string"
         parser.addini(f"fake_llm_{name}", f"fake_llm: {option.says}", type=kind, default=None)
 
@@ -164,6 +181,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, value in given.items():
         _check(config, name, value)
     config.stash[_INI] = given
+    if _read(config, "forbid"):
+        config.stash[_FORBIDS] = True
 
 
 def _set_environment(config: pytest.Config) -> None:
@@ -177,7 +196,7 @@ def _set_environment(config: pytest.Config) -> None:
 
 def _read(config: pytest.Config, name: str) -> Any:
     """The value of an option, `None` where the ini file gives none."""
-    option = _OPTIONS[name]
+    option = _INI_OPTIONS[name]
     try:
         value = config.getini(f"fake_llm_{name}")
         if value in (None, "", []):  # pytest 7 has no default of None
@@ -210,7 +229,7 @@ def _check(config: pytest.Config, name: str, value: Any) -> None:
 def _wrong(config: pytest.Config, name: str, why: str) -> str:
     from fake_llm._errors import sentence
 
-    option = _OPTIONS[name]
+    option = _INI_OPTIONS[name]
     where = "" if config.inipath is None else f" in {config.inipath.name}"
     return sentence(
         f"The ini option fake_llm_{name}{where} can't be used: {why}.",
@@ -244,6 +263,23 @@ def _closed(item: pytest.Item) -> None:
 
     _blocks.close(item.stash[_FAKE])
     del item.stash[_FAKE]
+
+
+def _guarded(item: pytest.Item) -> None:
+    """Open the block around all of a test, outside of those that a fixture of a module or session has open."""
+    from fake_llm import _blocks
+    from fake_llm._intercept import forbid
+
+    options = {name: value for name, value in item.config.stash[_INI].items() if name in {"hosts", "block_network", "env"}}
+    fake = forbid(**options)._template
+    _blocks.enter(fake)
+    _blocks.outermost(fake)
+    item.stash[_GUARD] = fake
+
+
+def _own(item: pytest.Item) -> list[FakeLLM]:
+    """The fakes of the blocks that are opened here for a test, its script's first."""
+    return [fake for key in (_FAKE, _GUARD) if (fake := item.stash.get(key, None)) is not None]
 
 
 def _scripted(item: pytest.Item) -> FakeLLM:
@@ -297,6 +333,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Open the block of a marked test, at the latest when its fixtures are there."""
+    if _FORBIDS in item.config.stash:
+        _witness.call(None)  # the calls of this block are shown where there are any
+        _guarded(item)
     item.stash[_WITNESS] = witness = _witness.Witness(dict.fromkeys((*_open(), *_placed())))
     _witness.call(witness)
     try:
@@ -359,11 +398,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Raise what went wrong in the teardown after all of it: pytest stops there at a `BaseException` (9.2, 2026-11)."""
-    fake = item.stash.get(_FAKE, None)
+    fakes = _own(item)
     witness = item.stash.get(_WITNESS, None)
     if witness is None:  # somebody skipped the test before our setup
         return (yield)
-    witness.late = late = []
+    late: list[BaseException] = []
+    witness.late = late
     homes = [(block, block._home, block._homes) for block in _known()]
     for block, *_ in homes:
         block._home, block._homes = None, ()
@@ -374,8 +414,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
         for block, home, mounts in homes:
             block._home = home if block in _open() else None
             block._homes = mounts if block._mounted or block._bare else ()
-        if fake is not None and (failure := fake._first_failure()) is not None:
-            late.append(failure)
+        late.extend(failure for fake in fakes if (failure := fake._first_failure()) is not None)
+        if (guard := item.stash.get(_GUARD, None)) is not None:
+            from fake_llm import _blocks
+
+            _blocks.close(guard)
+            del item.stash[_GUARD]
         for mounted in _mounted():
             if (failure := mounted._first_failure(mounted._settled)) is not None:
                 late.append(failure)
@@ -508,17 +552,17 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
     expected = error is not None and _was_to_fail(item, error)
     if expected:
         error = None
-    fake = item.stash.get(_FAKE, None)
+    fakes = _own(item)
     mounted = _mounted()
     try:
-        if mounted or fake is not None:
+        if mounted or fakes:
             from fake_llm import _blocks
 
             for each in mounted:
                 _blocks.judge_mount(each, error, turns=False)
-            if fake is not None:
+            for fake in fakes:
                 _blocks.judge(fake, error)
-        if fake is None and error is not None and (original := _original(error)) is not error:
+        if _FAKE not in item.stash and error is not None and (original := _original(error)) is not error:
             _raise(original)
     except BaseException as verdict:
         if caught:
@@ -529,7 +573,7 @@ def _judge(item: pytest.Item, error: BaseException | None) -> None:
             pytest.xfail("")  # as where unittest itself sees it fail
         raise
     finally:
-        if fake is not None:
+        for fake in fakes:
             fake._told.extend(fake._failures)
         for each in mounted:
             each._settle()

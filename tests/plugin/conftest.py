@@ -19,7 +19,7 @@ NO_PLUGIN = ("-p", "no:fake_llm") if INSTALLED else ()
 HEADER = '''
 import threading, unittest
 import httpx, pytest
-from fake_llm import Error, FakeLLM, Reply, ToolCall, UnscriptedCallError, UnusedReplyError, intercept
+from fake_llm import Error, FakeLLM, Reply, ToolCall, UninterceptedCallError, UnscriptedCallError, UnusedReplyError, forbid, intercept
 
 def body(text):
     return {"model": "gpt-5", "messages": [{"role": "user", "content": text}]}

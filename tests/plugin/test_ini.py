@@ -29,6 +29,15 @@ SAID = {
         "fake_llm.push('a'); assert read(httpx.post('https://llm.corp.example/base/chat/completions', json=body(''), verify=False)) == 'a'",
     ),
     "env": ("false", "import os; assert 'OPENAI_API_KEY' not in os.environ"),
+    "skip_backoff": ("false", "assert fake_llm._options.skip_backoff is False"),
+    "block_network": (
+        "true",
+        "import socket; assert pytest.raises(UninterceptedCallError, socket.getaddrinfo, 'x.example', 443); fake_llm.failures.clear()",
+    ),
+    "forbid": (
+        "true",
+        "from fake_llm._blocks import opened; assert [fake._forbids for fake in opened()] == [True, False]",
+    ),
 }
 
 
@@ -40,7 +49,7 @@ def test_each_option_that_a_text_can_say_is_there() -> None:
     options = {field.name for field in fields(Options) if field.init}
 
     assert set(pytest_plugin._OPTIONS) == options - NOT_IN_TEXT, "give a new option a row in one of the two"
-    assert set(SAID) == set(pytest_plugin._OPTIONS), "and say how it shows"
+    assert set(SAID) == {*pytest_plugin._OPTIONS, *pytest_plugin._OF_A_RUN}, "and say how it shows"
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -126,6 +135,10 @@ Write fake_llm_hosts = llm.corp.example:8080 = openai""",
 The ini option fake_llm_hosts in tox.ini can't be used: it is {'llm.corp.example': 'nobody'}.
 It says further hosts, one a line, each with the provider that speaks there.
 Write fake_llm_hosts = llm.corp.example:8080 = openai""",
+    ("forbid", "often"): """\
+The ini option fake_llm_forbid in tox.ini can't be used: invalid truth value 'often'.
+It says whether a call to a model fails every test that hasn't scripted it.
+Write fake_llm_forbid = true""",
     ("env", "2"): """\
 The ini option fake_llm_env in tox.ini can't be used: invalid truth value '2'.
 It says whether there are dummy credentials; true sets them for the whole run, before anything is imported.
