@@ -1,7 +1,8 @@
 """Where SDKs sleep before they try again, so that a block can let these sleeps take no time.
 
 Never a global patch: of the modules `time`, `anyio` and `asyncio` only the name inside the SDK's own module is replaced, and a
-sleep is left out only where the caller says so. A place that has moved means a real sleep and a warning.
+sleep is left out only where the caller says so. What was left out has passed for the clocks of that name, so that a loop
+which gives up after some time does. A place that has moved means a real sleep and a warning.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import partial
+from types import FrameType
 from typing import Any, Final, TypeAlias
 
 from fake_llm._stacks import Patch
@@ -25,11 +28,19 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "botocore.endpoint": ("time",),
     "cerebras.cloud.sdk._base_client": ("time", "anyio"),
     "cohere.core.http_client": ("time", "asyncio"),
+    "cohere.core.http_sse._api": ("time", "anyio"),
     "dspy.clients.execution": ("time", "asyncio"),
     "fireworks._base_client": ("time", "anyio"),
+    "google.genai._gaos.utils.retries": ("time", "asyncio"),
     "groq._base_client": ("time", "anyio"),
+    "huggingface_hub.utils._http": ("time",),
+    "litellm.router_python_host": ("time", "asyncio"),
+    "mistralai.azure.client.utils.retries": ("time", "asyncio"),
     "mistralai.client.utils.retries": ("time", "asyncio"),
+    "mistralai.gcp.client.utils.retries": ("time", "asyncio"),
+    "mistralai.utils.retries": ("time", "asyncio"),  # before 2
     "openai._base_client": ("time", "anyio"),
+    "openrouter.utils.retries": ("time", "asyncio"),  # for up to an hour
     "replicate.client": ("time", "asyncio"),
     "together._base_client": ("time", "anyio"),
     "urllib3.util.retry": ("time",),  # of the adapters of requests
@@ -66,26 +77,41 @@ def _warn(what: str) -> None:
     )
 
 
+_PASSED: Final[ContextVar[float]] = ContextVar("fake_llm_passed", default=0.0)
+"""Seconds that were left out in this thread or task."""
+_CLOCKS: Final = frozenset({"time", "monotonic", "perf_counter"})
+
+
 class _Sleeping:
-    """A module of which only `sleep` is another."""
+    """A module of which `sleep` is another, and what its clocks say after it."""
 
     def __init__(self, skip: Skip, module: Any) -> None:
         self._module = module
         self._skip = skip
 
     def sleep(self, seconds: float) -> None:
-        if not self._skip(seconds):
-            self._module.sleep(seconds)
+        if self._left_out(seconds):
+            return
+        self._module.sleep(seconds)
+
+    def _left_out(self, seconds: float) -> bool:
+        skipped = self._skip(seconds)
+        if skipped:
+            _PASSED.set(_PASSED.get() + seconds)
+        return skipped
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+        found = getattr(self._module, name)
+        if name in _CLOCKS and _PASSED.get():
+            return lambda: found() + _PASSED.get()
+        return found
 
 
 class _AsyncSleeping(_Sleeping):
     """`_Sleeping` for `asyncio` and `anyio`; others still get their turn."""
 
     async def sleep(self, seconds: float) -> None:  # type: ignore[override]  # awaited where it is used
-        await self._module.sleep(0 if self._skip(seconds) else seconds)
+        await self._module.sleep(0 if self._left_out(seconds) else seconds)
 
 
 def _tenacity(skip: Skip, module: Any) -> list[Patch]:
@@ -112,5 +138,14 @@ def _shortened(step: Any, retry_state: Any, skip: Skip, tenacity: Any) -> Any:
     """What tenacity does next; a sleep of an SDK's own loop takes no time."""
     if not isinstance(step, tenacity.DoSleep):
         return step
-    owner = str(getattr(retry_state.fn, "__module__", ""))
-    return tenacity.DoSleep(0) if owner.startswith(TENACIOUS) and skip(float(step)) else step
+    return tenacity.DoSleep(0) if _owner(retry_state).startswith(TENACIOUS) and skip(float(step)) else step
+
+
+def _owner(retry_state: Any) -> str:
+    """The module of the function that is retried; where a loop is written out (`for attempt in Retrying(…)`), the loop's."""
+    if retry_state.fn is not None:
+        return str(getattr(retry_state.fn, "__module__", ""))
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in {"tenacity", "fake_llm"}:
+        frame = frame.f_back
+    return "" if frame is None else str(frame.f_globals.get("__name__"))

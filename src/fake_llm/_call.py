@@ -64,7 +64,8 @@ class Call:
         usage: The tokens; `None` for anything but an answer.
         cost: What `cost=` made of the usage.
         response: Status, headers and body as sent; `None` if there was none.
-        waited: Seconds that were scripted to pass, whether they did or, with `virtual_time`, didn't.
+        waited: Seconds that were scripted to pass, whether they did or, with `virtual_time`, didn't; after an error also those
+            that the SDK would have slept before its next attempt, which `skip_backoff` leaves out.
     """
 
     __slots__ = (
@@ -74,6 +75,7 @@ class Call:
         "_body",
         "_choices",
         "_failure",
+        "_origin",
         "_refused",
         "_response",
         "cost",
@@ -98,6 +100,7 @@ class Call:
         self._refused = False
         self._failure: BaseException | None = None
         self._before: Call | None = None
+        self._origin: tuple[int, int] = (0, 0)
         self._choices: tuple[Choice, ...] = ()
         self.index = index
         self.timestamp = timestamp
@@ -346,7 +349,8 @@ class Calls(Sequence[Call]):
         for call in self._items:
             before = waiting.get((call._request.url, call.raw, call.attempt - 1))
             if before:
-                group = before.pop(0)
+                same = (index for index, group in enumerate(before) if group[-1]._origin == call._origin)
+                group = before.pop(next(same, 0))
             else:
                 groups.append(group := [])
             group.append(call)

@@ -464,6 +464,8 @@ class FakeLLM:
                 model=model,
                 stream=stream and chat,
             )
+            thread, running = here()
+            call._origin = thread, id(running)
             calls._append(call)
         ids = Ids(digest if occurrence == 1 else hashlib.blake2b(b"%d" % occurrence, key=digest).digest())
         return Exchange(provider.name, asked, ids, model, call.stream), call

@@ -270,7 +270,9 @@ def _guarded(item: pytest.Item) -> None:
     from fake_llm import _blocks
     from fake_llm._intercept import forbid
 
-    options = {name: value for name, value in item.config.stash[_INI].items() if name in {"hosts", "block_network", "env"}}
+    options = {
+        name: value for name, value in item.config.stash[_INI].items() if name in {"hosts", "block_network", "env"}
+    }
     fake = forbid(**options)._template
     _blocks.enter(fake)
     _blocks.outermost(fake)

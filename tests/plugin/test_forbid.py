@@ -164,18 +164,10 @@ def test_a_call_fails_the_test_that_makes_it(tests: str, outcomes: dict[str, int
 
 @pytest.mark.skipif(not has("pytest-xdist"), reason="needs pytest-xdist")
 def test_on_workers(run: Run) -> None:
-    run(
-        SCRIPTED + REFUSED.replace("class TestCase", "class TestRefused"),
-        "-p",
-        "xdist",
-        "-n",
-        "2",
-        ini=INI,
-        subprocess=True,
-        failed=6,
-        xfailed=1,
-        passed=11,
-    )
+    files = {"test_scripted": SCRIPTED, "test_refused": REFUSED}
+    options = ("-p", "xdist", "-n", "2", "--dist", "loadfile")
+
+    run("", *options, ini=INI, files=files, subprocess=True, failed=6, xfailed=1, passed=11)
 
 
 def test_a_socket_to_a_model_fails_it_too(run: Run) -> None:

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 import pytest
 
 from _capability import has
-from fake_llm._stacks import STACKS
 
 OBJECT = {"type": "object", "additionalProperties": False}
 TOOLS: Mapping[str, Mapping[str, Any]] = {
@@ -558,6 +557,95 @@ class Contents:
             heard.usage = Spent(usage.prompt_token_count, output, usage.cached_content_token_count or 0, thoughts)
 
 
+class Converse:
+    """Bedrock Converse."""
+
+    dialect = "bedrock_converse"
+    finishes: ClassVar = {
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "content_filtered",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"modelId": model, "messages": Converse.messages(ask.history)}
+        if ask.tools:
+            tools = [
+                {"toolSpec": {"name": name, "inputSchema": {"json": dict(schema)}}}
+                for name, schema in ask.tools.items()
+            ]
+            body["toolConfig"] = {"tools": tools}
+        if ask.force:
+            body["toolConfig"]["toolChoice"] = {"any": {}} if ask.force == "*" else {"tool": {"name": ask.force}}
+        if ask.schema:
+            form = {"jsonSchema": {"name": "Weather", "schema": json.dumps(SCHEMA)}}
+            body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": form}}
+        return body
+
+    @staticmethod
+    def messages(history: tuple[Any, ...]) -> list[dict[str, Any]]:
+        """The results of parallel calls are one message."""
+        found: list[dict[str, Any]] = []
+        for role, *rest in history:
+            if role == "tool":
+                result = {"toolResult": {"toolUseId": rest[0].id, "content": [{"text": rest[1]}]}}
+                if found[-1]["role"] == "user":
+                    found[-1]["content"].append(result)
+                else:
+                    found.append({"role": "user", "content": [result]})
+            elif role == "user":
+                found.append({"role": "user", "content": [{"text": rest[0]}]})
+            else:
+                found.append({"role": "assistant", "content": rest[0].native or Converse.blocks(rest[0])})
+        return found
+
+    @staticmethod
+    def blocks(answer: Answer) -> list[dict[str, Any]]:
+        text = [{"text": answer.text}] if answer.text else []
+        used = [{"toolUseId": call.id, "name": call.name, "input": call.arguments} for call in answer.tool_calls]
+        return [*text, *({"toolUse": call} for call in used)]
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        content = answer["output"]["message"]["content"]
+        for index, block in enumerate(content):
+            if "toolUse" in block:
+                call = block["toolUse"]
+                heard.call(index, id=call["toolUseId"], name=call["name"], arguments=call["input"])
+            elif "reasoningContent" in block:
+                heard.thinking.append(block["reasoningContent"]["reasoningText"]["text"])
+            else:
+                heard.say(block["text"])
+        heard.native = content
+        heard.finish = answer["stopReason"]
+        heard.usage = cls.spent(answer["usage"])
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        if "contentBlockStart" in event:
+            call = event["contentBlockStart"]["start"]["toolUse"]
+            heard.call(event["contentBlockStart"]["contentBlockIndex"], id=call["toolUseId"], name=call["name"])
+        elif "contentBlockDelta" in event:
+            delta = event["contentBlockDelta"]["delta"]
+            if "toolUse" in delta:
+                heard.call(event["contentBlockDelta"]["contentBlockIndex"], arguments=delta["toolUse"]["input"])
+            elif "reasoningContent" in delta:
+                heard.thinking.append(delta["reasoningContent"].get("text", ""))
+            else:
+                heard.say(delta["text"])
+        elif "messageStop" in event:
+            heard.finish = event["messageStop"]["stopReason"]
+        elif "metadata" in event:
+            heard.usage = cls.spent(event["metadata"]["usage"])
+
+    @staticmethod
+    def spent(usage: Any) -> Spent:
+        cached, written = usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
+        return Spent(usage["inputTokens"] + cached + written, usage["outputTokens"], cached)
+
+
 # --- clients --------------------------------------------------------------------------------------
 
 EVERYTHING = frozenset(
@@ -575,6 +663,7 @@ EVERYTHING = frozenset(
         "trio",
         "content filter",
         "names its model",
+        "compressed answers",
     }
 )
 STATUSES = {
@@ -670,6 +759,10 @@ class Client:
 
     def status(self, error: BaseException) -> int | None:
         return getattr(error, "status_code", None)
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """The HTTP requests of a case that says `calls` and fails so."""
+        return calls
 
     def verbatim(self) -> Any:
         """An answer as the SDK's own object."""
@@ -907,7 +1000,7 @@ class AnthropicMessages(Stainless):
 
 
 class GenAI(Client):
-    """google-genai."""
+    """google-genai; its async client is on aiohttp where that is installed."""
 
     def make(self) -> Any:
         client = importlib.import_module("google.genai").Client()
@@ -941,11 +1034,17 @@ class GenAI(Client):
             errors = importlib.import_module("google.genai.errors")
             status = 400 if kind == "authentication" else STATUSES[kind]  # a wrong key is an invalid argument there
             return (errors.ServerError if status >= 500 else errors.ClientError), status
-        return http_error(importlib.import_module(self.http), kind), None
+        if self.on_aiohttp:
+            return aiohttp_error(importlib.import_module("aiohttp"), kind), None
+        return http_error(importlib.import_module("httpx2" if has("google-genai>=3") else "httpx"), kind), None
 
     @property
-    def http(self) -> str:
-        return "httpx2" if has("google-genai>=3") else "httpx"
+    def on_aiohttp(self) -> bool:
+        return self.is_async and has("aiohttp")
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """On aiohttp it asks again at once where no connection comes about, with a new session."""
+        return calls + 1 if self.on_aiohttp and fails == "connection" else calls
 
     def status(self, error: BaseException) -> int | None:
         return getattr(error, "code", None)
@@ -965,6 +1064,75 @@ class GenAI(Client):
                 "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3, "total_token_count": 10},
             }
         )
+
+
+class Boto3(Client):
+    """boto3, where botocore's own model of the service judges each answer and each event."""
+
+    def make(self) -> Any:
+        return {}
+
+    @functools.cached_property
+    def session(self) -> Any:
+        """One for all clients: the classes of exceptions are its own."""
+        keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+        return importlib.import_module("boto3").session.Session(**keys)
+
+    def plain(self) -> Any:
+        return {0: self.session.client("bedrock-runtime")}
+
+    def sdk(self, retries: int) -> Any:
+        if retries not in self._made:
+            config = importlib.import_module("botocore.config").Config(
+                retries={"total_max_attempts": retries + 1, "mode": "standard"}
+            )
+            self._made[retries] = self.session.client("bedrock-runtime", config=config)
+        return self._made[retries]
+
+    def validated(self, operation: str, value: Any, *members: str) -> Any:
+        shape = self.sdk(0).meta.service_model.operation_model(operation).output_shape
+        for member in members:
+            shape = shape.members[member]
+        report = importlib.import_module("botocore.validate").ParamValidator().validate(value, shape)
+        assert not report.has_errors(), report.generate_report()
+        return value
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).converse(**Converse.body(ask, self.model))
+        assert answer.pop("ResponseMetadata")["HTTPStatusCode"] == 200
+        Converse.whole(heard, self.validated("Converse", answer))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).converse_stream(**Converse.body(ask, self.model))
+        for event in answer["stream"]:
+            Converse.piece(heard, self.validated("ConverseStream", event, "stream"))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        exceptions = importlib.import_module("botocore.exceptions")
+        if kind == "in_stream" and mode == "stream":
+            return exceptions.EventStreamError, None
+        if kind in {"disconnect", "stall"} and mode == "stream":
+            below = importlib.import_module("urllib3.exceptions")  # events are read past botocore's own body
+            return {"disconnect": below.ProtocolError, "stall": below.ReadTimeoutError}[kind], None
+        own = self.sdk(0).exceptions
+        names = {
+            "bad_request": own.ValidationException,
+            "authentication": own.ClientError,  # its model has no class of it
+            "not_found": own.ResourceNotFoundException,
+            "rate_limit": own.ThrottlingException,
+            "server_error": own.InternalServerException,
+            "overloaded": own.ServiceUnavailableException,
+            "in_stream": own.ServiceUnavailableException,
+            "timeout": exceptions.ReadTimeoutError,
+            "stall": exceptions.ReadTimeoutError,
+            "connection": exceptions.EndpointConnectionError,
+            "disconnect": exceptions.ConnectionClosedError,
+        }
+        statuses = STATUSES | {"authentication": 403, "in_stream": 503}
+        return names[kind], statuses.get(kind)
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "response") and error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")  # type: ignore[attr-defined]
 
 
 class OnHost(OpenAIChat):
@@ -1187,6 +1355,12 @@ def http_error(module: Any, kind: str) -> type[BaseException]:
     return getattr(module, names.get(kind, "ReadTimeout"))
 
 
+def aiohttp_error(module: Any, kind: str) -> type[BaseException]:
+    """What aiohttp raises."""
+    names = {"connection": "ClientConnectorError", "disconnect": "ClientPayloadError"}
+    return getattr(module, names.get(kind, "SocketTimeoutError"))
+
+
 class Http(Client):
     """An HTTP library with no SDK above it."""
 
@@ -1279,6 +1453,36 @@ class Requests(Http):
         return kinds[kind], None
 
 
+class Aiohttp(Http):
+    """aiohttp, whose session is made on the loop that runs."""
+
+    def make(self) -> Any:
+        return None
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        async with self.module.ClientSession(timeout=self.module.ClientTimeout(sock_read=5)) as self._made:
+            return await super().ask(prompt, **options)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        async with self._made.post(self.url, json=self.body(ask)) as response:
+            response.raise_for_status()
+            self.vocabulary.whole(heard, namespaces(await response.read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async with self._made.post(self.url, json=self.body(ask)) as response:
+            response.raise_for_status()
+            async for data in sse(response.content.iter_any()):
+                self.vocabulary.piece(heard, namespaces(data))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in STATUSES:
+            return self.module.ClientResponseError, STATUSES[kind]
+        return aiohttp_error(self.module, kind), None
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "status")
+
+
 def namespaces(data: bytes) -> Any:
     return json.loads(data, object_hook=lambda fields: SimpleNamespace(**fields))
 
@@ -1294,11 +1498,6 @@ async def sse(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 yield data
 
 
-NO_AIOHTTP = (
-    None
-    if not has("aiohttp") or "aiohttp" in STACKS
-    else "needs google-genai's async client on httpx (aiohttp is installed)"
-)
 _OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1", "needs": ("openai>=2",)}
 _OPENAI |= {"can": EVERYTHING | {"sdk object", "strict validation", "a helper that refuses unfinished answers"}}
 _OPENAI |= {"modes": ("whole", "stream", "helper", "parse")}
@@ -1321,6 +1520,10 @@ _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
+_BOTO3_LACKS = {"refusal", "reasoning tokens", "several choices", "names its model", "trio", "comments in a stream"}
+_BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
+_BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
+_BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -1406,12 +1609,14 @@ CLIENTS: tuple[Client, ...] = (
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),
-    GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True, unable=NO_AIOHTTP),
+    GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
+    Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Requests("requests", Chat, _CHAT_URL, **_HTTP),
+    Aiohttp("aiohttp", Chat, _CHAT_URL, **_HTTP, is_async=True, lacks=frozenset({"trio"})),
     Cerebras("cerebras.cloud.sdk", "Cerebras", **_CEREBRAS),
     Cerebras("cerebras.cloud.sdk", "AsyncCerebras", **_CEREBRAS),
     Vendor("together", "Together", lenient=("stream",), **_TOGETHER),
