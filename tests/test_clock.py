@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -201,6 +202,132 @@ def test_a_time_out_fires_where_it_would_on_requests(timeout: Any) -> None:
     assert [call.waited for call in fake.calls] == [9, 10, 10]
 
 
+# --- the same on clients that have time-outs of other names ---------------------------------------
+
+
+async def by_aiohttp(stream: bool, **limits: Any) -> None:
+    import aiohttp
+
+    timeout = aiohttp.ClientTimeout(**{"total": None} | limits)
+    async with aiohttp.ClientSession(timeout=timeout) as session:
+        async with session.post(CHAT.place(), json=CHAT.body(stream=stream)) as response:
+            await response.read()
+
+
+async def by_boto3(stream: bool, **limits: Any) -> None:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(retries={"total_max_attempts": 1}, **limits)
+    client = boto3.session.Session().client("bedrock-runtime", config=config)
+    asked: Any = {"modelId": "amazon.nova-lite-v1:0", "messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    if stream:
+        list(client.converse_stream(**asked)["stream"])
+    else:
+        client.converse(**asked)
+
+
+async def by_requests(stream: bool, **limits: Any) -> None:
+    import requests
+
+    requests.post(CHAT.place(), json=CHAT.body(stream=stream), **limits)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A client, the names of its time-outs, and what it raises for them before and in the middle of an answer."""
+
+    name: str
+    ask: Any
+    read: dict[str, Any]
+    read_errors: tuple[str, str]
+    total: dict[str, Any] | None = None
+    default: float | None = None
+
+    @property
+    def marked(self) -> Any:
+        return pytest.param(self, id=self.name, marks=needs(self.name))
+
+
+LIMITED = (
+    Limited("aiohttp", by_aiohttp, {"sock_read": 10}, ("SocketTimeoutError",) * 2, {"total": 25}),
+    Limited("boto3", by_boto3, {"read_timeout": 10}, ("ReadTimeoutError",) * 2, default=60),
+    Limited("requests", by_requests, {"timeout": 10}, ("ReadTimeout", "ConnectionError")),
+)
+
+
+def fails_with(client: Limited, error: str, stream: bool, limits: dict[str, Any]) -> None:
+    with pytest.raises(Exception) as caught:
+        asyncio.run(client.ask(stream, **limits))
+    assert caught.type.__name__ == error
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("client", [client.marked for client in LIMITED])
+def test_virtual_time_takes_none_on_any_client(client: Limited, stream: bool) -> None:
+    turns = [Reply("one two three", delay=9, interval=9), Reply("x", delay=9)]
+    with fake_llm.intercept(turns, virtual_time=True) as fake:
+        before = time.monotonic()
+        for _ in turns:
+            asyncio.run(client.ask(stream, **client.read))
+        assert time.monotonic() - before < 9
+    assert [call.waited for call in fake.calls] == [27 if stream else 9, 9]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("client", [client.marked for client in LIMITED])
+def test_a_read_time_out_fires_where_it_would_on_any_client(client: Limited, stream: bool) -> None:
+    turns = [
+        Reply("x", delay=11),
+        Reply("one two", interval=11) if stream else TimeoutError(),
+        Reply("x", then=Stall()),
+    ]
+    with fake_llm.intercept(turns, virtual_time=True) as fake:
+        fails_with(client, client.read_errors[0], stream, client.read)
+        fails_with(client, client.read_errors[stream], stream, client.read)
+        fails_with(client, client.read_errors[1], stream, client.read)
+    assert [call.waited for call in fake.calls] == [10, 10, 10]
+
+
+@pytest.mark.parametrize("client", [client.marked for client in LIMITED if client.total is not None])
+def test_a_time_out_of_all_fires_where_it_would(client: Limited) -> None:
+    """After many pauses, none of them longer than a read may take."""
+    assert client.total is not None
+    turns = [Reply("one two three four", interval=10), Reply("x", delay=26), TimeoutError()]
+    with fake_llm.intercept(turns, virtual_time=True) as fake:
+        fails_with(client, "TimeoutError", True, client.total)
+        fails_with(client, "TimeoutError", True, client.total)
+        fails_with(client, "TimeoutError", False, client.total)
+    assert [call.waited for call in fake.calls] == [25, 25, 25]
+
+
+@pytest.mark.parametrize("client", [client.marked for client in LIMITED if client.default is not None])
+def test_a_client_has_its_own_default(client: Limited) -> None:
+    assert client.default is not None
+    with fake_llm.intercept([Reply("x", delay=client.default + 1)], virtual_time=True) as fake:
+        fails_with(client, client.read_errors[0], False, {})
+    assert fake.calls[0].waited == client.default
+
+
+@needs("boto3")
+def test_a_time_out_of_a_connection_is_scripted_by_its_class() -> None:
+    from botocore.exceptions import ConnectTimeoutError
+
+    late = ConnectTimeoutError(endpoint_url="https://bedrock-runtime.us-east-1.amazonaws.com")
+    with fake_llm.intercept([late]) as fake, pytest.raises(ConnectTimeoutError):
+        asyncio.run(by_boto3(False, connect_timeout=3))
+    assert fake.calls[0].waited == 3
+
+
+@needs("aiohttp")
+def test_a_time_out_of_a_connection_is_scripted_by_its_class_on_aiohttp() -> None:
+    import aiohttp
+
+    with fake_llm.intercept([aiohttp.ConnectionTimeoutError]) as fake, pytest.raises(aiohttp.ConnectionTimeoutError):
+        asyncio.run(by_aiohttp(False, sock_connect=3))
+    assert fake.calls[0].waited == 3
+
+
 @vendors
 def test_what_came_before_a_time_out_was_received(vendor: Vendor) -> None:
     got: list[bytes] = []
@@ -240,7 +367,8 @@ def test_a_time_out_through_anthropic() -> None:
         anthropic.Anthropic(timeout=20, max_retries=1) as client,
     ):
         assert client.messages.create(**asked).content[0].text == "x"
-    assert [call.waited for call in fake.calls] == [20, 0]
+    assert 20 < fake.calls[0].waited < 22  # the time-out, and what the SDK would have slept after it
+    assert fake.calls[1].waited == 0
 
 
 # --- the other phases ---------------------------------------------------------------------------

@@ -1263,7 +1263,7 @@ def test_no_credentials_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what can't be mounted on -------------------------------------------------------------------
 
 THERE = (
-    "A fake can be mounted on aiohttp.ClientSession, botocore.client.BaseClient, httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
+    "A fake can be mounted on aiohttp.ClientSession, a client of boto3, httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
     "a respx.Router, a responses.RequestsMock, and the clients of "
     "openai, anthropic, groq, cerebras.cloud.sdk, together, fireworks, writerai, zai, mistralai, google.genai."
 )

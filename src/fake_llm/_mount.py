@@ -429,7 +429,11 @@ def _name(target: Any) -> str:
 
 def _refused(target: Any) -> str:
     name = _name(target)
-    able = [f"{library}.{kind}" for library, kinds in CLIENTS.items() for kind in kinds]
+    able = [
+        "a client of boto3" if library == "botocore.client" else f"{library}.{kind}"
+        for library, kinds in CLIENTS.items()
+        for kind in kinds
+    ]
     write = "one of these, or fake_llm.intercept([…]), which needs no client"
     if isinstance(target, type):
         came = f"the class {name}"
