@@ -41,12 +41,12 @@ def nothing_cached():
     define.cache_clear()
 
 
-@fake_llm.intercept()
+@fake_llm.forbid()
 def test_the_glossary_comes_first():
     assert define(" Turn ") == "What the model says in one round trip."
 
 
-@fake_llm.intercept()
+@fake_llm.forbid()
 def test_what_is_no_word_is_refused():
     with pytest.raises(ValueError, match="is no word"):
         define("DROP TABLE words;")
@@ -60,5 +60,5 @@ def test_a_definition_is_asked_for_once():
 
 
 def test_a_call_that_must_not_be_stops_the_test():
-    with pytest.raises(UnscriptedCallError), fake_llm.intercept():
+    with pytest.raises(UnscriptedCallError), fake_llm.forbid():
         define("dew")

@@ -209,9 +209,11 @@ async def by_aiohttp(stream: bool, **limits: Any) -> None:
     import aiohttp
 
     timeout = aiohttp.ClientTimeout(**{"total": None} | limits)
-    async with aiohttp.ClientSession(timeout=timeout) as session:
-        async with session.post(CHAT.place(), json=CHAT.body(stream=stream)) as response:
-            await response.read()
+    async with (
+        aiohttp.ClientSession(timeout=timeout) as session,
+        session.post(CHAT.place(), json=CHAT.body(stream=stream)) as response,
+    ):
+        await response.read()
 
 
 async def by_boto3(stream: bool, **limits: Any) -> None:

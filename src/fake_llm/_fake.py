@@ -283,7 +283,8 @@ class FakeLLM:
         `UninterceptedCallError`, as long as it is mounted there. Streams arrive chunk by chunk.
 
         Args:
-            target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, a `respx` router or `respx` itself, a
+            target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, an `aiohttp.ClientSession`, a client
+                of boto3, a `respx` router or `respx` itself, a
                 `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
                 groq, cerebras-cloud-sdk, together, fireworks, writerai, zai or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
