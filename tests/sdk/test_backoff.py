@@ -6,6 +6,7 @@ One list over every SDK. Those of vendors that aren't answered yet get their ans
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import inspect
 import re
@@ -21,6 +22,7 @@ import pytest
 import fake_llm
 from _capability import has, needs
 from fake_llm import Error, Raw, _backoff
+from fake_llm._stacks import STACKS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Items .* on TypedDict class")  # of litellm's types, by pydantic
 ASKED = [{"role": "user", "content": "Hi"}]
@@ -285,6 +287,10 @@ loops = pytest.mark.parametrize(
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that are really asked for, of any module that sleeps; none of them passes."""
+    for library, stack in STACKS.items():  # which keep the real ones, for scripted delays
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
+            importlib.import_module(f"fake_llm._stacks.{stack}")
     asked: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -387,6 +393,21 @@ def test_calls_with_equal_bodies_at_once_keep_their_attempts(loop: Loop, slept: 
     assert [[call.attempt for call in group] for group in groups] == [[1, 2, 3]] * 4
     assert all(len({call._origin for call in group}) == 1 for group in groups)
     assert [seconds for seconds in slept if seconds > 0] == []
+
+
+ON_TRIO = [loop for loop in LOOPS if loop.is_async and loop.name.split()[0] in {"openai", "anthropic", "groq"}]
+
+
+@needs("trio")
+@pytest.mark.parametrize("loop", [pytest.param(loop, id=loop.name, marks=needs(loop.requirement)) for loop in ON_TRIO])
+def test_on_trio(loop: Loop, slept: list[float]) -> None:
+    import trio
+
+    with fake_llm.intercept([Error(503), Error(503), "Hello"]) as fake:
+        trio.run(loop.ask)
+
+    assert [seconds for seconds in slept if seconds > 0] == []
+    assert [call.waited > 0 for call in fake.calls] == [True, True, False]
 
 
 # --- nothing else -------------------------------------------------------------------------------
