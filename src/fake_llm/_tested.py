@@ -9,11 +9,14 @@ __all__ = ["TESTED"]
 
 TESTED: Final[Mapping[str, Mapping[str, str]]] = {
     "anthropic": {"current": "2.14", "legacy": "0.125"},
+    "cerebras-cloud-sdk": {"current": "1.91"},
     "google-genai": {"current": "3.6", "legacy": "1.75"},
     "groq": {"current": "1.7", "legacy": "1.1"},
     "httpx": {"current": "0.28", "legacy": "0.28"},
     "httpx2": {"current": "2.16"},
     "openai": {"current": "3.57", "legacy": "2.54"},
     "requests": {"current": "2.34", "legacy": "2.34"},
+    "writer-sdk": {"current": "3.0"},
+    "zai-sdk": {"current": "0.2"},
 }
 """By distribution, the major and minor version in each environment (2026-11)."""
