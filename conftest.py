@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sybil import Example
 
 pytest_plugins = ["_guard", "pytester"]
+collect_ignore_glob = ["docs/_build/*"]  # the built site has copies of the examples
 
 GUARD = Path(__file__).with_name("tests")
 GUARDED = "import runpy, sys, _guard; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"

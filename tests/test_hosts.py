@@ -14,6 +14,7 @@ import pytest
 import fake_llm
 from _capability import has, needs
 from fake_llm import FakeLLM, UnknownEndpointError
+from fake_llm._endpoints import PROVIDERS
 from fake_llm._routes import Routes
 
 CHAT = "openai_chat"
@@ -202,10 +203,12 @@ def test_another_path_of_a_models_host_never_leaves_the_machine(url: str, said: 
 
 
 @pytest.mark.parametrize(("provider", "host"), REFUSED)
-def test_a_host_that_is_not_answered_yet_is_refused(provider: str, host: str) -> None:
+def test_a_host_or_a_path_that_is_not_answered_yet_is_refused(provider: str, host: str) -> None:
     with fake_llm.intercept(strict=False) as fake, pytest.raises(UnknownEndpointError) as caught:
         send(f"https://{host}/v1/any", {})
-    assert f"a known LLM host ({provider}) that isn't answered yet" in str(caught.value)
+    answered = any(each.name == provider and each.endpoints for each in PROVIDERS)
+    why = ", an unknown path" if answered else " that isn't answered yet"
+    assert f"a known LLM host ({provider}){why}" in str(caught.value)
     assert Routes().known(host, 443)
     fake.failures.clear()
 
