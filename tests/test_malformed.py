@@ -324,7 +324,7 @@ def _ask(fake: FakeLLM, method: str, url: str, content: bytes) -> None:
         if response.status_code >= 400:
             document = response.json()
             said = document[0] if isinstance(document, list) else document  # Gemini's streams are arrays
-            assert said.get("error") or said.get("detail")  # the latter: AI21
+            assert not said.keys().isdisjoint({"error", "errors", "detail", "message"}), said
     for call in (*fake.calls, *fake.side_calls):
         assert repr(call)
         assert call.raw == content

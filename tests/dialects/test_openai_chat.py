@@ -933,7 +933,8 @@ def test_odd_documents_are_read_back_too(document: Any) -> None:
 
 def test_sdk_types_are_the_sdks_classes() -> None:
     kinds = (openai_types.ChatCompletion, groq_types.ChatCompletion)
-    assert [f"{kind.__module__}.{kind.__qualname__}" for kind in kinds] == list(DIALECT.sdk_types)
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in kinds]
+    assert names == [name for name in DIALECT.sdk_types if name.startswith(("openai.", "groq."))]
 
 
 def test_an_sdk_object_survives() -> None:
