@@ -270,6 +270,22 @@ def test_what_the_handler_raises_is_never_tried_again(mode: Any) -> None:
     client.close()
 
 
+@pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
+def test_a_new_call_is_no_retry_of_the_same_one(mode: Any) -> None:
+    client = made(config=Config(retries={"mode": mode, "max_attempts": 0}))
+    with fake_llm.intercept([Error(429), "Hello"]) as fake:
+        with pytest.raises(exceptions.ClientError, match="ThrottlingException"):
+            converse(client)
+        assert converse(client) == "Hello"
+    assert [call.attempt for call in fake.calls] == [1, 1]
+
+    with pytest.raises(fake_llm.UnscriptedCallError), fake_llm.intercept([Error(429)]):
+        for _ in range(2):
+            with pytest.raises(exceptions.ClientError, match="ThrottlingException"):
+                converse(client)
+    client.close()
+
+
 # --- threads ---------------------------------------------------------------------------------------
 
 
