@@ -12,7 +12,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Error, Reply
+from fake_llm import Error, Raw, Reply
 from fake_llm._framing import AwsEventStream
 from fake_llm._model import Event, Fault, Pause, Response, Timeouts
 from stacks._servers import served
@@ -131,6 +131,34 @@ def test_an_exception_in_an_event_stream_is_botocores(client: Any) -> None:
         stream = client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]
         with pytest.raises(exceptions.EventStreamError):
             list(stream)
+
+
+def test_events_are_sent_as_botocore_gives_them(client: Any) -> None:
+    """What a real stream gave can be put into a script again."""
+    events = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hello"}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    with fake_llm.intercept([Raw(events), Raw([*events[:2], {"throttlingException": {"message": "Slow down."}}])]):
+        assert list(client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]) == events
+        stream = client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]
+        with pytest.raises(exceptions.EventStreamError, match="Slow down"):
+            list(stream)
+
+
+@needs("requests")
+@pytest.mark.parametrize("role", [["x"], {}, None, 5, "tool"])
+def test_a_role_that_is_none_is_refused(role: Any) -> None:
+    import requests
+
+    with fake_llm.intercept() as fake:
+        answer = requests.post(
+            f"https://{HOST}/model/m/converse", json={"messages": [{"role": role, "content": []}]}, timeout=5
+        )
+    assert (answer.status_code, fake.failures) == (400, [])
+    assert "messages.1.member.role" in answer.json()["message"]
 
 
 # --- clients ---------------------------------------------------------------------------------------
