@@ -137,6 +137,14 @@ REFUSED = [
     ("bedrock", "bedrock-runtime.cn-north-1.amazonaws.com.cn"),
     ("bedrock", "bedrock-runtime.us-east-1.api.aws"),
     ("bedrock", "bedrock-agent-runtime.us-east-1.amazonaws.com"),
+    ("bedrock", "bedrock.us-east-1.amazonaws.com"),
+    ("bedrock", "bedrock-fips.us-east-1.api.aws"),
+    ("bedrock", "bedrock-runtime.eusc-de-east-1.amazonaws.eu"),
+    ("bedrock", "bedrock-runtime.us-iso-east-1.c2s.ic.gov"),
+    ("bedrock", "bedrock-runtime.us-isob-east-1.sc2s.sgov.gov"),
+    ("bedrock", "bedrock-runtime.eu-isoe-west-1.cloud.adc-e.uk"),
+    ("bedrock", "bedrock-runtime.us-isof-south-1.csp.hci.ic.gov"),
+    ("bedrock", "bedrock-runtime.cn-north-1.api.amazonwebservices.com.cn"),
     ("bedrock", "vpce-1-2.bedrock-runtime.us-east-1.vpce.amazonaws.com"),
     ("mistral", "api.mistral.ai"),
     ("mistral", "api.eu.mistral.ai"),
@@ -215,7 +223,7 @@ def test_a_host_or_a_path_that_is_not_answered_yet_is_refused(provider: str, hos
 
 LEFT_ALONE = [
     "https://s3.us-east-1.amazonaws.com/bucket",
-    "https://bedrock.us-east-1.amazonaws.com/foundation-models",
+    "https://bedrock-bucket.s3.us-east-1.amazonaws.com/key",
     "https://storage.googleapis.com/bucket/key",
     "https://docs.x.ai/docs",
     "https://console.mistral.ai/",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import os
 import socket
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +103,66 @@ def test_it_never_takes_a_turn(method: str, url: str, provider: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "url", "provider"), EXCHANGES)
-@pytest.mark.parametrize("options", [{"env": False}, None])
-def test_without_dummies_or_where_calls_are_forbidden_it_is_left_alone(
-    method: str, url: str, provider: str, options: Any
-) -> None:
-    block = fake_llm.forbid() if options is None else fake_llm.intercept(**options)
-    with block as fake:
+@pytest.mark.parametrize("block", [fake_llm.intercept, fake_llm.forbid])
+def test_without_dummies_it_is_left_alone(method: str, url: str, provider: str, block: Any) -> None:
+    with block(env=False) as fake:
         assert not fake.claims(method, url)
+
+
+@pytest.mark.parametrize(("method", "url", "provider"), EXCHANGES)
+def test_where_calls_are_forbidden_it_is_answered_all_the_same(method: str, url: str, provider: str) -> None:
+    with fake_llm.forbid() as fake:
+        assert httpx.request(method, url).status_code == (404 if provider == "metadata" else 200)
+
+    assert [(call.provider, call.url) for call in fake.side_calls] == [(provider, url)]
+    assert len(fake.calls) == 0
+
+
+def test_where_calls_are_forbidden_there_is_no_metadata_server() -> None:
+    with fake_llm.forbid() as fake, socket.socket() as plain, pytest.raises(ConnectionRefusedError):
+        plain.connect(("169.254.169.254", 80))
+    assert fake.failures == []
+
+
+ERRANDS_OF_PROVIDERS = [
+    ("POST", "https://api.openai.com/v1/traces/ingest"),
+    ("GET", "https://api.openai.com/v1/models"),
+    ("GET", "https://api.cerebras.ai/v1/tcp_warming"),
+]
+
+
+@pytest.mark.parametrize(("method", "url"), ERRANDS_OF_PROVIDERS)
+def test_what_asks_no_model_isnt_forbidden(method: str, url: str) -> None:
+    """An exporter's thread, which an earlier block has left, fails no innocent one."""
+    with fake_llm.forbid() as fake:
+        thread = threading.Thread(target=httpx.request, args=(method, url), kwargs={"json": {"data": []}})
+        thread.start()
+        thread.join()
+
+    assert [call.url for call in fake.side_calls] == [url]
+    assert (len(fake.calls), fake.failures) == (0, [])
+
+
+@needs("google-genai", "requests")
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+@pytest.mark.usefixtures("nobody")
+def test_a_forbidden_call_to_vertex_is_the_failure_and_not_its_token() -> None:
+    import google.auth  # noqa: F401
+    from google import genai
+
+    def ask_quietly() -> None:
+        client = genai.Client(vertexai=True, project="p", location="us-central1")
+        with contextlib.suppress(Exception):
+            client.models.generate_content(model="gemini-2.5-flash", contents="Hi")
+
+    with (
+        pytest.raises(fake_llm.UnscriptedCallError, match="a call to vertex"),
+        fake_llm.forbid() as fake,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        pool.submit(ask_quietly).result()
+
+    assert [call.url for call in fake.side_calls] == ["https://oauth2.googleapis.com/token"]
 
 
 def test_other_paths_of_these_hosts_are_left_alone() -> None:

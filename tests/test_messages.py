@@ -132,6 +132,7 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "body of OpenAI": (lambda: intercept([{"choices": [{"message": {}}]}]), VENDOR.format(found="choices[0].message")),
     "body of Gemini alone": (lambda: intercept({"candidates": [{"content": {}}]}), VENDOR.format(found="candidates[0].content")),
     "body of Anthropic": (lambda: intercept([{"content": [], "stop_reason": "end_turn"}]), VENDOR.format(found="content and stop_reason")),
+    "body of Bedrock": (lambda: intercept([{"output": {"message": {}}, "stopReason": "end_turn"}]), VENDOR.format(found="output.message and stopReason")),
     "body of OpenAI among parts": (lambda: intercept([["a", {"choices": [{"message": {}}]}]]), VENDOR.format(found="choices[0].message")),
     "dict with a number as key": (
         lambda: intercept([{1: 2}]),

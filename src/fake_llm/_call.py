@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from fake_llm import _json
 from fake_llm._dialect import message, named_results, parsed_arguments
@@ -254,13 +254,20 @@ class Call:
         return f"<fake_llm.Call {self.index}: {what}{' stream' if self.stream else ''}{f' {said!r}' if said else ''}, {answered}>"
 
 
-_DIGITS = 10
+_DIGITS: Final = 10
 
 
 def retry_count(request: Request) -> int | None:
     """What an SDK says of its retries: 0 for a new call, `None` where it says nothing."""
     text = request.headers.get("x-stainless-retry-count")
-    return int(text) if text is not None and text.isdecimal() and len(text) < _DIGITS else None
+    if text is not None and text.isdecimal() and len(text) < _DIGITS:
+        return int(text)
+    attempt = _AWS_ATTEMPT.match(request.headers.get("amz-sdk-request", ""))
+    return int(attempt[1]) - 1 if attempt is not None else None
+
+
+_AWS_ATTEMPT: Final = re.compile(rf"attempt=([1-9][0-9]{{0,{_DIGITS - 2}}})(?![0-9])", re.ASCII)
+"""What SDKs of AWS say: `attempt=2; max=3`, or nothing of `max` (botocore 1.44, 2026-11)."""
 
 
 def vocabulary(call: Call) -> str:

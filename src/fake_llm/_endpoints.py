@@ -665,8 +665,19 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         hosts=(
             *(
                 f"{service}.*.{domain}"
-                for service in ("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime")
+                for service in (
+                    *("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime"),
+                    *("bedrock", "bedrock-fips"),  # jobs and lists of models, which are refused
+                )
                 for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
+            ),
+            *(
+                f"bedrock-runtime.*.{domain}"  # the other partitions (botocore 1.44, 2026-11)
+                for domain in (
+                    *("amazonaws.eu", "c2s.ic.gov", "sc2s.sgov.gov", "cloud.adc-e.uk", "csp.hci.ic.gov"),
+                    *("api.amazonwebservices.com.cn", "api.amazonwebservices.eu", "api.aws.ic.gov", "api.aws.scloud"),
+                    *("api.cloud-aws.adc-e.uk", "api.aws.hci.ic.gov"),
+                )
             ),
             *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
             *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),

@@ -356,8 +356,8 @@ class FakeLLM:
         return self._options.block_network or self._routes.known(host, port) or (self._lends() and is_metadata(host))
 
     def _lends(self) -> bool:
-        """Whether what asks for credentials is answered here."""
-        return self._options.env and not self._forbids
+        """Whether what asks for credentials is answered here: the dummies of a block are no good elsewhere."""
+        return self._options.env
 
     def _declare_environment(self) -> Declared:
         """Claim the hosts that the environment names now, such as that of `OPENAI_BASE_URL`; gives what `_withdraw` takes."""
@@ -423,7 +423,7 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
-        if self._forbids:
+        if self._forbids and (endpoint is None or not endpoint.side):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))

@@ -194,6 +194,7 @@ class AwsEventStream:
     """Frames of `application/vnd.amazon.eventstream`: lengths, headers, payload, and a checksum of each half.
 
     The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is.
+    A dict of one object has the event's name for its key, as botocore gives it.
     (The layout is that of AWS's documentation and of recordings of 2024-2026.)
 
     Attributes:
@@ -211,7 +212,7 @@ class AwsEventStream:
             if isinstance(event, (bytes, str)):
                 pieces.append(event if isinstance(event, bytes) else event.encode())
                 continue
-            name, payload = (event.name, event.payload) if isinstance(event, Event) else (None, event)
+            name, payload = (event.name, event.payload) if isinstance(event, Event) else _unwrapped(event)
             data = self.dumps(payload)
             if framing.padding and self.pad is not None:
                 data = self.pad(payload, data)
@@ -220,6 +221,15 @@ class AwsEventStream:
 
     def end(self, framing: Framing = PLAIN) -> bytes:
         return b""
+
+
+def _unwrapped(event: Any) -> tuple[str | None, Any]:
+    """Name and payload of `{"messageStop": {…}}`; all else has no name."""
+    if isinstance(event, dict) and len(event) == 1:
+        ((name, payload),) = event.items()
+        if isinstance(name, str) and isinstance(payload, dict):
+            return name, payload
+    return None, event
 
 
 def _aws_frame(name: str, payload: bytes) -> bytes:

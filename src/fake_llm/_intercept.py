@@ -91,8 +91,8 @@ def forbid(*, hosts: Mapping[str, str] | None = None, block_network: bool = Fals
     """Refuse every call to an LLM provider, for a block or a function: what must not ask a model fails where it does.
 
     Used as `intercept` is, without a script. A call by any library raises `UnscriptedCallError` before a name is looked up; where
-    that wouldn't reach the test, the call gets the vendor's own 400 and the end of the block raises. A block of `intercept`
-    inside answers as ever.
+    that wouldn't reach the test, the call gets the vendor's own 400 and the end of the block raises. Housekeeping of SDKs
+    (`side_calls`: model lists, traces, exchanges of tokens) asks no model and is answered. A block of `intercept` inside answers as ever.
 
     Args:
         hosts: Further hosts of models, `{"llm.corp.example:8080/base": "openai"}`.

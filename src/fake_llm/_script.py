@@ -264,6 +264,8 @@ def _refuse_vendor_body(value: Mapping[Any, Any]) -> None:
         if has("candidates", "content")
         else "content and stop_reason"
         if "content" in value and "stop_reason" in value
+        else "output.message and stopReason"
+        if "stopReason" in value and isinstance(value.get("output"), Mapping) and "message" in value["output"]
         else None
     )
     if found is not None:

@@ -12,7 +12,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Error, Reply
+from fake_llm import Error, Raw, Reply
 from fake_llm._framing import AwsEventStream
 from fake_llm._model import Event, Fault, Pause, Response, Timeouts
 from stacks._servers import served
@@ -131,6 +131,34 @@ def test_an_exception_in_an_event_stream_is_botocores(client: Any) -> None:
         stream = client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]
         with pytest.raises(exceptions.EventStreamError):
             list(stream)
+
+
+def test_events_are_sent_as_botocore_gives_them(client: Any) -> None:
+    """What a real stream gave can be put into a script again."""
+    events = [
+        {"messageStart": {"role": "assistant"}},
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hello"}}},
+        {"contentBlockStop": {"contentBlockIndex": 0}},
+        {"messageStop": {"stopReason": "end_turn"}},
+    ]
+    with fake_llm.intercept([Raw(events), Raw([*events[:2], {"throttlingException": {"message": "Slow down."}}])]):
+        assert list(client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]) == events
+        stream = client.converse_stream(modelId=MODEL, messages=MESSAGES)["stream"]
+        with pytest.raises(exceptions.EventStreamError, match="Slow down"):
+            list(stream)
+
+
+@needs("requests")
+@pytest.mark.parametrize("role", [["x"], {}, None, 5, "tool"])
+def test_a_role_that_is_none_is_refused(role: Any) -> None:
+    import requests
+
+    with fake_llm.intercept() as fake:
+        answer = requests.post(
+            f"https://{HOST}/model/m/converse", json={"messages": [{"role": role, "content": []}]}, timeout=5
+        )
+    assert (answer.status_code, fake.failures) == (400, [])
+    assert "messages.1.member.role" in answer.json()["message"]
 
 
 # --- clients ---------------------------------------------------------------------------------------
@@ -267,6 +295,22 @@ def test_what_the_handler_raises_is_never_tried_again(mode: Any) -> None:
         converse(client)
 
     assert len(fake.asked) == 1
+    client.close()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
+def test_a_new_call_is_no_retry_of_the_same_one(mode: Any) -> None:
+    client = made(config=Config(retries={"mode": mode, "max_attempts": 0}))
+    with fake_llm.intercept([Error(429), "Hello"]) as fake:
+        with pytest.raises(exceptions.ClientError, match="ThrottlingException"):
+            converse(client)
+        assert converse(client) == "Hello"
+    assert [call.attempt for call in fake.calls] == [1, 1]
+
+    with pytest.raises(fake_llm.UnscriptedCallError), fake_llm.intercept([Error(429)]):
+        for _ in range(2):
+            with pytest.raises(exceptions.ClientError, match="ThrottlingException"):
+                converse(client)
     client.close()
 
 

@@ -236,7 +236,8 @@ _TYPES: Final = (
 def _wrong_message(where: str, item: Any) -> str | None:
     if not isinstance(item, dict):
         return _MALFORMED.format(where=where, what="Member must be an object")
-    if item.get("role") not in _ROLES:
+    role = item.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
         return _MALFORMED.format(
             where=f"{where}.role", what="Member must satisfy enum value set: [user, assistant, system]"
         )

@@ -11,6 +11,7 @@ import asyncio
 import errno
 import http.client
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final
 
@@ -63,23 +64,68 @@ class _Mounted:
 
 
 async def _connect(connector: Any, req: Any, traces: Any, timeout: Any, handler: Handler) -> Any:
+    """A connection that counts as one of the connector's: its limits are kept, and it is closed with it."""
+    key, loop = req.connection_key, asyncio.get_running_loop()
+    async with asyncio.timeout(timeout.connect or None):
+        await _wait_for_a_place(connector, key, traces)
     if connector.closed:
         raise aiohttp.ClientConnectionError("Connector is closed.")
-    for trace in traces:
-        await trace.send_connection_create_start()
-    loop = asyncio.get_running_loop()
-    peer = _Peer(loop, req, timeout, handler)
+    peer = _Peer(loop, req, timeout, handler, connector)
     peer.connection_made(_Transport(peer))
-    for trace in traces:
-        await trace.send_connection_create_end()
-    return Connection(connector, req.connection_key, peer, loop)
+    connection = Connection(connector, key, peer, loop)
+    connector._acquired.add(peer)
+    if connector._limit_per_host:
+        connector._acquired_per_host[key].add(peer)
+    try:
+        for trace in traces:
+            await trace.send_connection_create_start()
+            await trace.send_connection_create_end()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+async def _wait_for_a_place(connector: Any, key: Any, traces: Any) -> None:
+    """Wait as aiohttp does where the limits of the connector are reached.
+
+    A handler that asks by the same connector plays the server then, and a server takes none of a client's connections.
+    """
+    while not connector.closed and connector._available_connections(key) <= 0 and not _answering.get():
+        for peer in connector._acquired:
+            if isinstance(peer, _Peer):
+                peer.hurry()
+        if hasattr(connector, "_wait_for_available_connection"):
+            await connector._wait_for_available_connection(key, traces)
+        else:  # aiohttp 3.10.0 to 3.10.5
+            await _wait_in_line(connector, key)
+
+
+async def _wait_in_line(connector: Any, key: Any) -> None:
+    place = asyncio.get_running_loop().create_future()
+    connector._waiters[key].append(place)
+    try:
+        await place
+    finally:
+        waiters = connector._waiters.get(key, ())
+        if place in waiters:
+            waiters.remove(place)
+        if not waiters:
+            connector._waiters.pop(key, None)
+
+
+_answering: Final = ContextVar("_answering", default=False)
+"""Whether a handler is being asked, in this task or what it has started."""
 
 
 class _Peer(ResponseHandler):
     """The client's end of a connection, which plays the other end too."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, req: Any, timeout: Any, handler: Handler) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, req: Any, timeout: Any, handler: Handler, connector: Any
+    ) -> None:
         super().__init__(loop)
+        self._connector = connector
         self._req = req
         self._timeouts = _timeouts(
             timeout.sock_connect or timeout.connect or None, timeout.sock_read or None, timeout.total or None
@@ -121,6 +167,7 @@ class _Peer(ResponseHandler):
 
     async def _ask(self, handler: Handler) -> Response | Fault:
         """The handler's answer; a turn that takes its time is cut short by the client's own time-out."""
+        token = _answering.set(True)
         try:
             async with asyncio.timeout(None) as self._asking:
                 return await handler.answer_async(self._request())
@@ -130,6 +177,7 @@ class _Peer(ResponseHandler):
             raise self._exception from None
         finally:
             self._asking = None
+            _answering.reset(token)
 
     def set_exception(self, exc: Any, *cause: Any, **options: Any) -> None:
         super().set_exception(exc, *cause, **options)
@@ -139,8 +187,15 @@ class _Peer(ResponseHandler):
 
     def resume_reading(self, *args: Any, **options: Any) -> None:
         """Go on once the client has read all that it got: so it sees each step of a body before what comes next."""
-        if not (self._streamed and self._unread()):
+        if not self._ahead():
             super().resume_reading(*args, **options)
+
+    def hurry(self) -> None:
+        """Somebody waits for a connection: send on without waiting for the reader, as any server does."""
+        if self._streamed and self._reading_paused:
+            self._streamed = False
+            super().resume_reading()
+        self._streamed = False
 
     def held(self, held: bool) -> None:
         """Whether the client has yet to read what it got."""
@@ -197,7 +252,7 @@ class _Peer(ResponseHandler):
         if isinstance(step, bytes):
             if step:
                 self.data_received(step)
-            if self._streamed and self._unread():
+            if self._ahead():
                 self.pause_reading()
             self._soon()
         elif isinstance(step, Pause):
@@ -217,9 +272,10 @@ class _Peer(ResponseHandler):
             self._next.cancel()
             self._next = None
 
-    def _unread(self) -> bool:
-        """Whether the client has bytes of the body that it hasn't read."""
-        return bool(getattr(self._payload, "_buffer", None))
+    def _ahead(self) -> bool:
+        """Whether the next step waits for the client, which has bytes of the body that it hasn't read; not while others wait."""
+        unread = self._streamed and bool(getattr(self._payload, "_buffer", None))
+        return unread and not any(self._connector._waiters.values())
 
     def _break(self, fault: Fault) -> None:
         """Fail in the middle of a body."""
