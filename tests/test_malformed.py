@@ -516,3 +516,25 @@ def test_answers_to_requests_that_are_nearly_right(
 ) -> None:
     vendor, body = asked
     _ask(FakeLLM(default=turn, context_window=4_000), "POST", vendor.place(stream), json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        (
+            "https://api.openai.com/v1/chat/completions",
+            {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi"}], "n": 2**40},
+        ),
+        (
+            "https://api.deepseek.com/chat/completions",
+            {"model": "deepseek-chat", "messages": [{"role": "user", "content": "Hi"}], "n": 2**40},
+        ),
+        (
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent",
+            {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "generationConfig": {"candidateCount": 2**30}},
+        ),
+    ],
+)
+def test_more_answers_than_anybody_gives_are_refused(url: str, body: dict[str, Any]) -> None:
+    with fake_llm.intercept(default="Hi"):
+        assert httpx.post(url, json=body).status_code == 400

@@ -359,6 +359,7 @@ _PACKAGE: Final = "type.googleapis.com/google.ai.generativelanguage.v1beta."
 _FLOATS: Final = ("temperature", "topP", "presencePenalty", "frequencyPenalty")
 _INTEGERS: Final = ("maxOutputTokens", "candidateCount", "seed", "logprobs")
 _BOOLEANS: Final = ("responseLogprobs",)
+_MOST_CANDIDATES: Final = 8  # the API's reference (2026-11); the words of the refusal aren't recorded
 _FLOAT_WORDS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
@@ -442,6 +443,9 @@ def _check_config(config: Any) -> None:
         for name in names:
             if name in fields and not fits(fields[name]):
                 raise _invalid(f"generation_config.{_snake(name)}", kind, fields[name])
+    candidates = fields.get("candidateCount")
+    if candidates is not None and not 0 <= float(candidates) <= _MOST_CANDIDATES:
+        raise _InvalidError(f"candidateCount must be in the range [1, {_MOST_CANDIDATES}].")
     for index, value in enumerate(_many(fields.get("stopSequences"))):
         _check_text(value, f"generation_config.stop_sequences[{index}]")
     _check_text(fields.get("responseMimeType"), "generation_config.response_mime_type")

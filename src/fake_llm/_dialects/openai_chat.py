@@ -327,7 +327,7 @@ def check(request: Request, body: Any) -> Error | None:
         return wrong_type("stop", "one of a string or array of strings", stop)
     strict = "openai.com" in request.host
     count = body.get("n")
-    if strict and isinstance(count, int) and count > _MOST_CHOICES:
+    if isinstance(count, int) and count > _MOST_CHOICES:
         return refused(
             f"Invalid 'n': integer above maximum value. Expected a value <= {_MOST_CHOICES}, but got {count} instead.",
             "n",
