@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import http.client
 import socket
-import threading
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -81,66 +79,6 @@ def test_libraries_below_the_intercepted_ones_are_guarded(reach: Callable[[], No
         with ThreadPoolExecutor(1) as pool, pytest.raises(Exception, match="this way isn't intercepted"):
             pool.submit(reach).result()
         assert len(fake.failures) == 1
-        fake.failures.clear()
-
-
-@pytest.fixture
-def proxy() -> Iterator[tuple[str, list[bytes]]]:
-    """A proxy that notes what it is told, and answers it all with "real"."""
-    told: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    there, _ = server.accept()
-                    with there:
-                        told.append(there.recv(1 << 16).partition(b"\r\n")[0])
-                        there.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nreal")
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}", told
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-
-
-def urllib_by(proxy: str, url: str) -> bytes:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
-    answer: bytes = opener.open(url, timeout=5).read()
-    return answer
-
-
-def urllib3_by(proxy: str, url: str) -> bytes:
-    import urllib3
-
-    with urllib3.ProxyManager(proxy) as pool:
-        return pool.request("GET", url, retries=False).data
-
-
-@pytest.mark.parametrize(
-    "url", [f"https://{HOST}/v1/models", f"http://{HOST}/v1/models", f"http://u:p@{HOST.upper()}:80/"]
-)
-@pytest.mark.parametrize("reach", [urllib_by, pytest.param(urllib3_by, marks=needs("urllib3"))])
-def test_a_proxy_hides_no_host(reach: Callable[[str, str], bytes], url: str, proxy: tuple[str, list[bytes]]) -> None:
-    address, told = proxy
-    with fake_llm.intercept() as fake:
-        with pytest.raises(UninterceptedCallError, match=r"was reached by a proxy \(http\.client\)"):
-            reach(address, url)
-        assert reach(address, "http://example.com/") == b"real"
-        with ThreadPoolExecutor(1) as pool, pytest.raises(Exception, match="this way isn't intercepted"):
-            pool.submit(reach, address, url).result()
-        assert len(fake.failures) == 2
-        fake.failures.clear()
-    assert told == [b"GET http://example.com/ HTTP/1.1"]
-
-
-def test_a_tunnel_from_before_the_block_is_refused() -> None:
-    connection = http.client.HTTPSConnection("127.0.0.1", 9)
-    connection.set_tunnel(HOST)
-    with fake_llm.intercept() as fake:
-        with pytest.raises(UninterceptedCallError, match=f"^{HOST}:443 was reached by a proxy"):
-            connection.putrequest("GET", "/v1/models")
         fake.failures.clear()
 
 

@@ -2,8 +2,7 @@
 
 Calls that a stack answered never come here. Sockets are judged by the host's name: an address that a refused name
 would have had is never learnt. Local names, `AF_UNIX` and all other hosts are left alone. What resolves names itself
-or hides them behind a proxy is stopped higher up: gRPC where a channel is made or used, WebSockets where they are dialled,
-`http.client` (urllib, urllib3) where a proxy is told a host.
+or hides them behind a proxy is stopped higher up: gRPC where a channel is made or used, WebSockets where they are dialled.
 A subprocess and aiodns go past it.
 """
 
@@ -100,29 +99,6 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
             (module.Loop, "create_connection", connecting_loop(ways[1])),
         ]
 
-    def proxied(module: Any) -> list[Patch]:
-        """What asks a proxy for a host: by a tunnel, one from before the block too, or by a whole URL in plain HTTP."""
-        way = "a proxy (http.client)"
-
-        def tunnelling(original: Any) -> Any:
-            def set_tunnel(connection: Any, host: Any, port: Any = None, *args: Any, **kwargs: Any) -> Any:
-                judge(*_proxied(host, port, 443), way)
-                return original(connection, host, port, *args, **kwargs)
-
-            return set_tunnel
-
-        def requesting(original: Any) -> Any:
-            def putrequest(connection: Any, method: Any, url: Any, *args: Any, **kwargs: Any) -> Any:
-                judge(getattr(connection, "_tunnel_host", None), getattr(connection, "_tunnel_port", None), way)
-                if isinstance(url, str) and url[:7].lower() == "http://":
-                    judge(*_proxied(url[7:].partition("/")[0].rpartition("@")[2], None, 80), way)
-                return original(connection, method, url, *args, **kwargs)
-
-            return putrequest
-
-        kind = module.HTTPConnection
-        return [(kind, "set_tunnel", tunnelling), (kind, "putrequest", requesting)]
-
     def channels(way: str) -> Callable[[Any], list[Patch]]:
         def replace(original: Any) -> Any:
             def make(target: Any, *args: Any, **kwargs: Any) -> Any:
@@ -176,7 +152,6 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
         "socket": sockets,
         "asyncio.base_events": loops,
         "uvloop": uvloops,
-        "http.client": proxied,
         "grpc": channels(f"{GRPC} (grpc.secure_channel)"),
         "grpc.aio": channels(f"{GRPC} (grpc.aio.secure_channel)"),
         "grpc._channel": calls,
@@ -204,12 +179,6 @@ def _place(address: str) -> tuple[str, int | None]:
         return "", None
     host, _, port = address.partition(":")
     return host, _number(port or "443")
-
-
-def _proxied(place: Any, port: Any, usual: int) -> tuple[Any, Any]:
-    """Host and port of a place that a proxy is told, which may hold the port."""
-    host, number = _place(place) if isinstance(place, str) and ":" in place else (place, None)
-    return host, port or number or usual
 
 
 def _dialled(args: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[str | None, int | None]:
