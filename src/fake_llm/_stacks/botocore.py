@@ -11,7 +11,6 @@ from typing import Any
 
 import urllib3
 from botocore import exceptions
-from botocore.awsrequest import AWSResponse
 
 from fake_llm._model import Fault, Handler, Request, Timeouts
 from fake_llm._stacks import Find, Patch
@@ -70,6 +69,8 @@ def _answer(session: Any, request: Any, handler: Handler) -> Any:
     if isinstance(answer, Fault):
         raise _error(answer, request)
     raw = whole(answer, request.method) if answer.steps is None else streamed(answer, answer.steps, request.method)
+    from botocore.awsrequest import AWSResponse  # it is what imports the session, in the middle of which we are loaded
+
     response = AWSResponse(request.url, raw.status, raw.headers, raw)
     if not request.stream_output:
         _exhaust(response, request)
