@@ -115,11 +115,16 @@ def _becomes(errand: Errand) -> str:
 def credentials() -> Table:
     """The dummies that stand in the environment while a block is open, by the SDK that wants them."""
     rows = [
-        (f"`{module}`", f"`{provider.name}`", f"`{variable}`", f"`{dummy}`", _codes(others))
+        (f"`{module}`", f"`{provider.name}`", f"`{variable}`", _dummy(dummy), _codes(others))
         for provider in PROVIDERS
         for module, variable, dummy, others in provider.credentials
     ]
     return ("SDK", "provider", "variable", "dummy", "not where this is set"), rows
+
+
+def _dummy(value: str) -> str:
+    """A file is named without the folder that this machine has it in."""
+    return f"the path of a file: `{Path(value).name}`" if Path(value).is_absolute() else f"`{value}`"
 
 
 def _vocabularies(provider: Provider) -> list[str]:

@@ -168,6 +168,12 @@ def test_what_is_made_from_the_code_says_what_the_code_says(page: Path) -> None:
     assert len(re.findall("<!-- made by", text_of(page))) == len(TABLES.BETWEEN.findall(text_of(page)))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_no_page_knows_the_machine_it_was_made_on(page: Path) -> None:
+    assert str(Path(fake_llm.__file__).parent) not in text_of(page)
+    assert str(Path.home()) + "/" not in text_of(page)
+
+
 def test_a_page_that_drifted_is_found_and_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TABLES, "DOCS", tmp_path)
     page = tmp_path / "page.md"

@@ -672,6 +672,16 @@ def test_the_object_of_another_vendor_does_not_fit() -> None:
     )
 
 
+def test_forbid_has_no_script() -> None:
+    with pytest.raises(ScriptError) as caught:
+        fake_llm.forbid(["Hello"])
+    assert str(caught.value) == (
+        "forbid() got ['Hello'].\n"
+        "It has no script, and options are named.\n"
+        "Write @forbid() to decorate a function, or intercept([…]) to script answers."
+    )
+
+
 def test_a_known_host_on_an_unknown_path() -> None:
     error = failure([], lambda fake: httpx.get("https://api.anthropic.com/v1/wonders?key=secret"))
 

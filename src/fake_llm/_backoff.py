@@ -89,10 +89,9 @@ class _Sleeping:
         self._module = module
         self._skip = skip
 
-    def sleep(self, seconds: float) -> None:
-        if self._left_out(seconds):
-            return
-        self._module.sleep(seconds)
+    def sleep(self, seconds: float) -> Any:
+        if not self._left_out(seconds):
+            self._module.sleep(seconds)
 
     def _left_out(self, seconds: float) -> bool:
         skipped = self._skip(seconds)
@@ -110,7 +109,7 @@ class _Sleeping:
 class _AsyncSleeping(_Sleeping):
     """`_Sleeping` for `asyncio` and `anyio`; others still get their turn."""
 
-    async def sleep(self, seconds: float) -> None:  # type: ignore[override]  # awaited where it is used
+    async def sleep(self, seconds: float) -> None:
         await self._module.sleep(0 if self._left_out(seconds) else seconds)
 
 

@@ -2,8 +2,8 @@
 
 Calls that a stack answered never come here. Sockets are judged by the host's name: an address that a refused name
 would have had is never learnt. Local names, `AF_UNIX` and all other hosts are left alone. What resolves names itself
-or hides them behind a proxy is stopped higher up: gRPC where a channel is made or used, WebSockets where they are dialled.
-A subprocess and aiodns go past it.
+is stopped higher up: gRPC where a channel is made or used, WebSockets where they are dialled, behind a proxy too. A subprocess,
+aiodns, and what `urllib` or `urllib3` sends through a proxy go past it.
 """
 
 from __future__ import annotations

@@ -87,7 +87,9 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
     return Intercept(FakeLLM(script, **options))
 
 
-def forbid(*, hosts: Mapping[str, str] | None = None, block_network: bool = False, env: bool = True) -> Intercept:
+def forbid(
+    *more: Any, hosts: Mapping[str, str] | None = None, block_network: bool = False, env: bool = True
+) -> Intercept:
     """Refuse every call to an LLM provider, for a block or a function: what must not ask a model fails where it does.
 
     Used as `intercept` is, without a script. A call by any library raises `UnscriptedCallError` before a name is looked up; where
@@ -95,19 +97,27 @@ def forbid(*, hosts: Mapping[str, str] | None = None, block_network: bool = Fals
     (`side_calls`: model lists, traces, exchanges of tokens) asks no model and is answered. A block of `intercept` inside answers as ever.
 
     Args:
+        *more: Nothing: it has no script.
         hosts: Further hosts of models, `{"llm.corp.example:8080/base": "openai"}`.
         block_network: Refuse every other host as well, but local ones.
         env: Dummy credentials for the block, so that a client can be made.
 
     Raises:
-        ScriptError: An option that can't be one.
+        ScriptError: A script, or an option that can't be one.
 
-    >>> import httpx
     >>> with forbid() as fake:
     ...     pass  # code that must do without a model
     >>> len(fake.calls)
     0
     """
+    if more:
+        raise ScriptError(
+            sentence(
+                f"forbid() got {', '.join(map(repr, more))}.",
+                "It has no script, and options are named.",
+                "Write @forbid() to decorate a function, or intercept([…]) to script answers.",
+            )
+        )
     template = FakeLLM(hosts=hosts or {}, block_network=block_network, env=env)
     template._forbids = True
     return Intercept(template)

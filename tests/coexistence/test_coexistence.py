@@ -432,7 +432,7 @@ def test_beside_sentry(row: Row, client: str, mode: str, order: str) -> None:
     transport = importlib.import_module("sentry_sdk.transport").Transport
     kept: list[Any] = []
 
-    class Kept(transport):  # type: ignore[misc, valid-type]
+    class Kept(transport):
         def capture_envelope(self, envelope: Any) -> None:
             kept.extend(item.payload.json for item in envelope.items if item.headers.get("type") == "transaction")
 

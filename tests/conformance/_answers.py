@@ -144,7 +144,7 @@ def _choice(dialect: Dialect, ids: Ids, reply: Reply, logprobs: Sequence[Any] | 
     )
     default = "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
     found = reply.logprobs if reply.logprobs is not None else logprobs
-    return Choice(parts, reply.finish_reason or default, None if found is None else tuple(found))  # type: ignore[arg-type]
+    return Choice(parts, reply.finish_reason or default, None if found is None else tuple(found))
 
 
 def _chat_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:

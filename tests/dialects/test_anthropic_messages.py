@@ -88,7 +88,7 @@ class Player:
         return httpx.Response(200, headers=[*headers, ("content-type", WIRE.content_type)], stream=Pieces(pieces))
 
 
-class Pieces(httpx.SyncByteStream):  # type: ignore[misc, name-defined]
+class Pieces(httpx.SyncByteStream):
     def __init__(self, pieces: list[bytes]) -> None:
         self.pieces = pieces
 

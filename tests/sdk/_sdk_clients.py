@@ -16,6 +16,7 @@ import functools
 import importlib
 import inspect
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -676,7 +677,7 @@ STATUSES = {
 }
 
 
-class Client:
+class Client(ABC):
     """One client library against one provider.
 
     Attributes:
@@ -746,16 +747,17 @@ class Client:
         fresh._made = fresh.plain()
         return fresh
 
+    @abstractmethod
     def make(self) -> Any:
-        raise NotImplementedError
+        """The SDK's client."""
 
     def plain(self) -> Any:
         """A client with nothing but defaults."""
         return self.make()
 
+    @abstractmethod
     def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
         """The class that this client raises, and the status it says."""
-        raise NotImplementedError
 
     def status(self, error: BaseException) -> int | None:
         return getattr(error, "status_code", None)
@@ -763,10 +765,6 @@ class Client:
     def requests(self, calls: int, fails: str | None) -> int:
         """The HTTP requests of a case that says `calls` and fails so."""
         return calls
-
-    def verbatim(self) -> Any:
-        """An answer as the SDK's own object."""
-        raise NotImplementedError
 
 
 class Stainless(Client):

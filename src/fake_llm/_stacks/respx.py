@@ -31,7 +31,8 @@ def mounted(router: Any, transport: Any, claims: Callable[[str, str], bool]) -> 
         def resolve(request: Any) -> Any:
             if not claims(request.method, str(request.url)):
                 return original(request)
-            return Router.resolve(_Beside(router, _Last(router, transport.handle_request)), request)  # type: ignore[arg-type]  # reads no more of a router
+            beside: Any = _Beside(router, _Last(router, transport.handle_request))
+            return Router.resolve(beside, request)
 
         return resolve
 
@@ -39,7 +40,8 @@ def mounted(router: Any, transport: Any, claims: Callable[[str, str], bool]) -> 
         async def aresolve(request: Any) -> Any:
             if not claims(request.method, str(request.url)):
                 return await original(request)
-            return await Router.aresolve(_Beside(router, _LastAsync(router, transport.handle_async_request)), request)  # type: ignore[arg-type]
+            beside: Any = _Beside(router, _LastAsync(router, transport.handle_async_request))
+            return await Router.aresolve(beside, request)
 
         return aresolve
 
@@ -79,7 +81,8 @@ class _Last:
         try:
             return self._handle(request)
         except Exception as error:
-            raise SideEffectError(self, origin=error) from error  # type: ignore[arg-type]
+            ours: Any = self  # all that is read of a route
+            raise SideEffectError(ours, origin=error) from error
         except BaseException:
             self._router.record(request)
             raise
