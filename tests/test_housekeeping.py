@@ -453,3 +453,37 @@ def in_a_process(code: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+@needs("boto3")
+@pytest.mark.usefixtures("nobody")
+def test_a_session_from_before_the_block_keeps_no_dummies(monkeypatch: pytest.MonkeyPatch) -> None:
+    import boto3
+
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    before = boto3.Session()
+    with fake_llm.intercept(), fake_llm.intercept():
+        assert before.get_credentials().access_key == "fake-llm"
+    assert before.get_credentials() is None
+
+    own = boto3.Session("mine", "secret")
+    with fake_llm.intercept():
+        assert own.get_credentials().access_key == "mine"
+    assert own.get_credentials().access_key == "mine"
+
+
+@needs("boto3")
+@pytest.mark.usefixtures("nobody")
+def test_dummies_that_somebody_puts_back_go_with_the_next_block() -> None:
+    """As a mock of AWS does that is started in a block and stopped after it."""
+    import boto3  # noqa: F401
+
+    name = "AWS_ACCESS_KEY_ID"
+    with fake_llm.intercept():
+        kept = os.environ[name]
+        os.environ[name] = "FOOBARKEY"
+    assert os.environ[name] == "FOOBARKEY"
+    os.environ[name] = kept
+    with fake_llm.intercept():
+        assert os.environ[name] == kept
+    assert name not in os.environ

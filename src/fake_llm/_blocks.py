@@ -310,4 +310,4 @@ def _skip(seconds: float) -> bool:
     return False
 
 
-_PLACES: Final = {**_backoff.places(_skip), **_coexist.places(_find)}
+_PLACES: Final = {**_backoff.places(_skip), **_coexist.places(_find), **_environment.places()}

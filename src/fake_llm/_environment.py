@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -17,8 +17,9 @@ from weakref import WeakSet
 
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._routes import placed
+from fake_llm._stacks import Patch
 
-__all__ = ["base_urls", "declared_hosts", "enter", "imported", "leave", "watches"]
+__all__ = ["base_urls", "declared_hosts", "enter", "imported", "leave", "places", "watches"]
 
 _ROWS: Final = [row for provider in PROVIDERS for row in provider.credentials]
 _WANTED: Final[Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]]] = {
@@ -37,6 +38,7 @@ def enter(*, every: bool = False) -> None:
     global _blocks  # noqa: PLW0603 - one process has one environment
     with _lock:
         _blocks += 1
+        _take_back()
         for module in _WANTED:
             if every or module in sys.modules:
                 _add(module)
@@ -49,15 +51,27 @@ def leave() -> None:
         _blocks -= 1
         if _blocks:
             return
-        for name, (dummy, before) in _added.items():
-            if os.environ.get(name) != dummy:
-                continue
-            if before is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = before
+        _left.update(_added)
+        _take_back()
+        for name, (dummy, _) in tuple(_left.items()):
+            if name not in os.environ or "fake" not in dummy:  # nobody would write such a one themselves
+                del _left[name]
         _forget({dummy for dummy, _ in _added.values()})
         _added.clear()
+
+
+def _take_back() -> None:
+    """Take dummies away, and put back what stood there before."""
+    for name, (dummy, before) in tuple(_left.items()):
+        if os.environ.get(name) != dummy:
+            continue
+        del os.environ[name], _left[name]
+        if before is not None:
+            os.environ[name] = before
+
+
+_left: Final[dict[str, tuple[str, str | None]]] = {}
+"""What was added by blocks that are over: a variable that somebody has set meanwhile (moto, until it is stopped) may become the dummy again."""
 
 
 def _forget(dummies: set[str]) -> None:
@@ -82,20 +96,46 @@ def _forget(dummies: set[str]) -> None:
 
 
 def _forget_boto3(dummies: set[str]) -> None:
-    """Drop the session behind `boto3.client` and the like; one that was there before asks again (boto3 1.44, 2026-11)."""
+    """Let sessions ask again, and drop the one behind `boto3.client` and the like that was made meanwhile (boto3 1.44, 2026-11).
+
+    A client keeps what it was made with.
+    """
     boto3 = vars(sys.modules["boto3"]) if "boto3" in sys.modules else {}
     default = boto3.get("DEFAULT_SESSION")
-    session: Any = getattr(default, "_session", None)
-    if getattr(getattr(session, "_credentials", None), "access_key", None) not in dummies:
-        return
-    if default in _sessions:
-        session._credentials = None
-    else:
+    if default not in _sessions and _keys_of(getattr(default, "_session", None)) in dummies:
         boto3["DEFAULT_SESSION"] = None
+    for session in (getattr(default, "_session", None), *_asking):
+        if _keys_of(session) in dummies:
+            session._credentials = None
+    _asking.clear()
+
+
+def _keys_of(session: Any) -> Any:
+    """The access key that a session of botocore holds; those that are refreshed are none of ours."""
+    return getattr(getattr(session, "_credentials", None), "__dict__", {}).get("access_key")
 
 
 _sessions: Final[WeakSet[Any]] = WeakSet()
 """Sessions of boto3 that were there before dummies were."""
+
+_asking: Final[WeakSet[Any]] = WeakSet()
+"""Sessions of botocore that were asked for credentials while dummies were there."""
+
+
+def places() -> Mapping[str, Callable[[Any], list[Patch]]]:
+    """What has to be replaced while blocks are open, by the name of the module that must be there."""
+
+    def noting(original: Any) -> Any:
+        def get_credentials(session: Any) -> Any:
+            with _lock:
+                if _blocks:
+                    _asking.add(session)
+            return original(session)
+
+        return get_credentials
+
+    return {"botocore.session": lambda module: [(module.Session, "get_credentials", noting)]}
+
 
 _settled: Final[list[str]] = []
 """What `openai.api_type` was set to."""

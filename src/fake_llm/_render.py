@@ -527,9 +527,7 @@ def _goes_on(then: Then | None) -> bool:
 def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
     """What happens in place of the closing events, or of a whole body."""
     if isinstance(then, Disconnect):
-        yield Fault(
-            "disconnect", "peer closed connection without sending complete message body (incomplete chunked read)"
-        )
+        yield Fault("disconnect")
     elif isinstance(then, Stall):
         kind, seconds = _patience(exchange.request.timeouts)
         if seconds is None:
@@ -540,7 +538,7 @@ def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
                     "Write Stall(seconds), or give the client a time-out.",
                 )
             )
-        yield Fault(kind, READ_TIMED_OUT)
+        yield Fault(kind)
 
 
 def _headers(
@@ -679,7 +677,6 @@ def _content_type(body: bytes) -> str:
     )
 
 
-READ_TIMED_OUT: Final = "The read operation timed out"
 _TIMEOUT_KINDS: Final = (("Connect", "connect"), ("Pool", "pool"), ("Write", "write"))
 
 
@@ -688,11 +685,11 @@ def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     text = str(error)
     if type(error) is TimeoutError:
         kind, seconds = _patience(timeouts)
-        return Rendered(Fault(kind, text or READ_TIMED_OUT), waited=seconds or 0.0)
+        return Rendered(Fault(kind, text), waited=seconds or 0.0)
     if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
         if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
-            return Rendered(Fault("disconnect", text or "Server disconnected without sending a response."))
-        return Rendered(Fault("connect", text or "All connection attempts failed"))
+            return Rendered(Fault("disconnect", text))
+        return Rendered(Fault("connect", text))
     waited = 0.0
     name = type(error).__name__
     if "Timeout" in name:
@@ -725,7 +722,7 @@ def _timed(response: Response, delay: float, timeouts: Timeouts, *, virtual: boo
     """The plan with the client's own time-outs laid in; without pauses when time is virtual."""
     waited, fires = _waited(delay, 0.0, timeouts)
     if fires is not None:
-        return Rendered(Fault(fires, READ_TIMED_OUT, delay=0.0 if virtual else waited), waited=waited)
+        return Rendered(Fault(fires, delay=0.0 if virtual else waited), waited=waited)
     if response.steps is None:
         return Rendered(response if virtual or not delay else replace(response, delay=delay), waited=delay)
     if not delay and set(map(type, response.steps)) == {bytes}:
@@ -740,7 +737,7 @@ def _timed(response: Response, delay: float, timeouts: Timeouts, *, virtual: boo
             if not virtual:
                 steps.append(Pause(seconds))
             if fires is not None:
-                steps.append(Fault(fires, READ_TIMED_OUT))
+                steps.append(Fault(fires))
                 break
         else:
             if isinstance(step, Fault) and step.kind in ("read_timeout", "total_timeout"):

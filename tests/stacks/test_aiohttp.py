@@ -271,6 +271,10 @@ CUT = [
 ]
 
 
+SAID = {"SocketTimeoutError": "Timeout on reading data from socket", "TimeoutError": ""}
+"""aiohttp's own words (3.14, 2026-11)."""
+
+
 @pytest.mark.parametrize("real", [False, True], ids=["virtual time", "real time"])
 @pytest.mark.parametrize(("allowed", "taken", "expected"), CUT)
 def test_a_model_that_is_too_slow(allowed: Any, taken: Any, expected: str | None, real: bool) -> None:
@@ -293,6 +297,7 @@ def test_a_model_that_is_too_slow(allowed: Any, taken: Any, expected: str | None
             with pytest.raises(TimeoutError) as caught:
                 asyncio.run(main())
             assert type(caught.value).__name__ == expected
+            assert str(caught.value) == SAID[expected]
 
     assert len(fake.calls) == 1
 
@@ -321,6 +326,7 @@ def test_a_stall_is_the_clients_own_timeout_at_once(limits: Any, expected: str) 
         asyncio.run(main())
 
     assert type(caught.value).__name__ == expected
+    assert str(caught.value) == SAID[expected]
     assert b"there" in b"".join(seen)
 
 
