@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
-from fake_llm._framing import JsonArray, Sse
+from fake_llm._framing import AwsEventStream, JsonArray, Sse
 
 __all__ = ["Row", "answered", "refused", "rows"]
 
-_STREAMS: Final = {Sse: "server-sent events", JsonArray: "a JSON array"}
+_STREAMS: Final = {Sse: "server-sent events", JsonArray: "a JSON array", AwsEventStream: "AWS's event stream"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ def _streams_as(endpoint: Endpoint) -> str:
     named = _STREAMS.get(type(wire))
     if named is not None:
         return named
-    told = ((wire if callable(wire) else type(wire)).__doc__ or "").partition("\n")[0].strip(" .")
+    told = (wire.__doc__ or "").partition("\n")[0].strip(" .")  # what a function of the request chooses by
     return told[:1].lower() + told[1:]
