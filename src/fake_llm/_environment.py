@@ -105,7 +105,7 @@ def _forget_boto3(dummies: set[str]) -> None:
     if default not in _sessions and _keys_of(getattr(default, "_session", None)) in dummies:
         boto3["DEFAULT_SESSION"] = None
     for session in (getattr(default, "_session", None), *_asking):
-        if _keys_of(session) in dummies:
+        if session is not None and _keys_of(session) in dummies:
             session._credentials = None
     _asking.clear()
 
