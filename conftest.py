@@ -33,13 +33,16 @@ GUARD = Path(__file__).with_name("tests")
 GUARDED = "import runpy, sys, _guard; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 PLUGINS = ("fake_llm.pytest_plugin", "anyio.pytest_plugin", "pytest_httpx")
 """What the pages use, and no other: most of the time goes into starting."""
+ELSEWHERE = ("BUILD_NUMBER", "CI", "FORCE_COLOR", "PYTEST_ADDOPTS", "PY_COLORS")
+"""What changes what pytest prints: a machine of continuous integration has no lines cut at the width of a terminal."""
 NAMED = re.compile(r"# ([\w.]+)\n")
 
 
 def run(folder: Path, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a module as a command in the folder of a page, under the guard of the network."""
     paths = [str(GUARD), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {
+    shown = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    environment = shown | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "COLUMNS": "80",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
