@@ -16,6 +16,8 @@ import fake_llm
 from _asking import ANTHROPIC, OPENAI, ask, body_of, post
 from _capability import needs
 from fake_llm import (
+    Audio,
+    Citation,
     Disconnect,
     Embedding,
     Error,
@@ -29,6 +31,7 @@ from fake_llm import (
     Reply,
     ScriptError,
     ScriptMismatchError,
+    ServerTool,
     Stall,
     Thinking,
     ToolCall,
@@ -76,7 +79,7 @@ A dict stands for structured output: the model's JSON, not the provider's.
 Write Raw({{…}}) to send it verbatim, or say what the model answers: "text"."""
 PART = """\
 A turn got a part of type {part}.
-The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, Embedding, a dict, a Pydantic model or a dataclass.
+The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Audio, Citation, ServerTool, Json, Embedding, a dict, a Pydantic model or a dataclass.
 Write {write}."""
 JSON_VALUE = "a bare JSON value as Json(…), a vector as Embedding([…])"
 ANOTHER = 'one of these, such as "text" or ToolCall("name", {…})'
@@ -265,6 +268,25 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "signature": (lambda: Thinking("a", 3), 'Thinking got signature=3.\nsignature is of type str.\nWrite signature="c2ln".'),
     "Refusal": (lambda: Refusal(None), 'Refusal got None.\nRefusal takes a str.\nWrite Refusal("text").'),
     "Image": (lambda: Image(3), 'Image got 3.\nAn image is bytes, or a URL as a str.\nWrite Image(png_bytes) or Image("https://…").'),
+    "Audio": (lambda: Audio("a"), "Audio got 'a'.\nSound is bytes.\nWrite Audio(wav_bytes)."),
+    "transcript": (lambda: Audio(b"a", transcript=3), 'Audio got transcript=3.\ntranscript is of type str.\nWrite transcript="Hello!".'),
+    "Citation": (lambda: Citation(3, "a"), 'Citation got 3 as its text.\nA text is a str.\nWrite Citation("blue", "https://sky.example").'),
+    "source": (
+        lambda: Citation("a", None),
+        'Citation got None as its source.\nA source is a URL, or the id of a document, as a str.\nWrite Citation("blue", "https://sky.example").',
+    ),
+    "ServerTool": (
+        lambda: ServerTool(""),
+        "ServerTool got '' as its name.\nA name is a str that isn't empty.\nWrite ServerTool(\"web_search\", {\"query\": \"weather\"}).",
+    ),
+    "arguments of a server's tool": (
+        lambda: ServerTool("web_search", "weather"),
+        "ServerTool('web_search') got arguments of type str: 'weather'.\nArguments are a dict.\nWrite ServerTool('web_search', {\"query\": \"weather\"}).",
+    ),
+    "result and error": (
+        lambda: ServerTool("web_search", {}, [], error="unavailable"),
+        "ServerTool('web_search') got both a result and error='unavailable'.\nA tool that failed has no result.\nWrite one of them.",
+    ),
     "Json": (
         lambda: Json({1}),
         "Json can't be written as JSON: Object of type set is not JSON serializable.\nIt was {1}.\nWrite dicts with str keys, lists, str, numbers, True, False and None.",
