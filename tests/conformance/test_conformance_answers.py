@@ -107,4 +107,7 @@ _KEPT_BY_ALL = {
     "openai_responses": "output",
     "anthropic_messages": "stop_reason",
     "gemini": "candidates",
+    "cohere_chat_v2": "message",
+    "cohere_chat_v1": "chat_history",
+    "cohere_generate_v1": "generations",
 }

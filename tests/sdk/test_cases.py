@@ -238,12 +238,14 @@ CASES: tuple[Case, ...] = (
         [SUNNY],
         {"tool_calls": (Called("answer", SUNNY),), "text": ""},
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "answer"},
+        needs=("demanded tools",),
     ),
     Case(
         "structured by any tool",
         [Weather("Paris", "sunny")],
         {"tool_calls": (Called("answer", SUNNY),), "text": "", "finish": "tool_calls"},
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
+        needs=("demanded tools",),
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case(
@@ -345,15 +347,16 @@ CASES: tuple[Case, ...] = (
     Case(
         "verbatim object",
         lambda client: [client.verbatim()],
-        {
-            "text": "Word for word.",
-            "id": "verbatim-1",
-            "model": "verbatim-model",
-            "usage": Spent(7, 3),
-            "finish": "stop",
-        },
+        {"text": "Word for word.", "id": "verbatim-1", "usage": Spent(7, 3), "finish": "stop"},
         needs=("sdk object",),
     ),
+    Case(
+        "verbatim object's model",
+        lambda client: [client.verbatim()],
+        {"model": "verbatim-model"},
+        needs=("sdk object", "names its model"),
+    ),
+    Case("id", [Reply("x", id="my-id")], {"id": "my-id"}),
 )
 
 
@@ -372,6 +375,7 @@ ESSENTIAL = frozenset(
             "function",
             "async function",
             "verbatim object",
+            "verbatim object's model",
         ),
     }
 )
