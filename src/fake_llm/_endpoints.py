@@ -733,6 +733,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(
             ("cohere", "CO_API_KEY", "co-fake-llm", ()),
             ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
