@@ -42,8 +42,8 @@ from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, identity, models, tokens, traces
-from fake_llm._services._base import Service
+from fake_llm._services import embeddings, huggingface, identity, models, stored, tokens, traces
+from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
 
@@ -64,6 +64,7 @@ class Endpoint:
         wire: The layout of a stream, or a function of the request that chooses it; `None` where
             nothing is streamed.
         service: Answers what isn't generation.
+        memory: What an answer builds on, and what is kept of it.
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
@@ -76,6 +77,7 @@ class Endpoint:
     whole: Whole = COMPACT
     wire: Wire | Callable[[Request], Wire] | None = None
     service: Service | None = None
+    memory: Memory | None = None
     side: bool = False
     difference: Difference = SAME
     prefix: str | None = None
@@ -192,6 +194,7 @@ def _chat(
     wire: Wire = OPENAI_CHAT_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> Endpoint:
     return Endpoint(
         operation="chat",
@@ -199,6 +202,7 @@ def _chat(
         dialect=openai_chat.DIALECT,
         whole=whole,
         wire=wire,
+        memory=memory,
         difference=difference,
         prefix=prefix,
     )
@@ -210,6 +214,7 @@ def _responses(
     wire: Wire = OPENAI_RESPONSES_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Endpoint, ...]:
     dialect = openai_responses.DIALECT
     return (
@@ -219,6 +224,7 @@ def _responses(
             dialect=dialect,
             whole=whole,
             wire=wire,
+            memory=memory,
             difference=difference,
             prefix=prefix,
         ),
@@ -280,6 +286,52 @@ def _models(
 
 
 OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
+
+
+def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[Endpoint, ...]:
+    """What is asked of what is kept: operation, method, path and service."""
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=dialect,
+            whole=OPENAI_PRETTY_BARE,
+            wire=OPENAI_RESPONSES_SSE,
+            service=service,
+            side=True,
+        )
+        for operation, method, path, service in rows
+    )
+
+
+_CONVERSATION: Final = "/conversations/{conversation}"
+_COMPLETION: Final = "/chat/completions/{completion}"
+OPENAI_STORED: Final = (
+    *_stored(
+        openai_responses.DIALECT,
+        ("responses", "GET", "/responses/{response}", stored.response_retrieve),
+        ("responses", "DELETE", "/responses/{response}", stored.response_delete),
+        ("responses", "POST", "/responses/{response}/cancel", stored.response_cancel),
+        ("responses", "GET", "/responses/{response}/input_items", stored.response_input_items),
+        ("conversations", "POST", "/conversations", stored.conversation_create),
+        ("conversations", "GET", _CONVERSATION, stored.conversation_retrieve),
+        ("conversations", "POST", _CONVERSATION, stored.conversation_update),
+        ("conversations", "DELETE", _CONVERSATION, stored.conversation_delete),
+        ("conversations", "GET", f"{_CONVERSATION}/items", stored.conversation_items),
+        ("conversations", "POST", f"{_CONVERSATION}/items", stored.conversation_items_create),
+        ("conversations", "GET", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item),
+        ("conversations", "DELETE", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item_delete),
+    ),
+    *_stored(
+        openai_chat.DIALECT,
+        ("completions", "GET", "/chat/completions", stored.chat_list),
+        ("completions", "GET", _COMPLETION, stored.chat_retrieve),
+        ("completions", "POST", _COMPLETION, stored.chat_update),
+        ("completions", "DELETE", _COMPLETION, stored.chat_delete),
+        ("completions", "GET", f"{_COMPLETION}/messages", stored.chat_messages),
+    ),
+)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
@@ -365,8 +417,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
-            _chat(whole=OPENAI_PRETTY),
-            *_responses(),
+            _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
+            *_responses(memory=stored.RESPONSES),
+            *OPENAI_STORED,
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -437,9 +490,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
-            *_responses(difference=AZURE_RESPONSES),
+            *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED,
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
@@ -503,7 +557,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=XAI,
         credentials=(("langchain_xai", "XAI_API_KEY", "xai-fake-llm", ()),),
         wire=BARE_SSE,
-        more=(*_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED[:2],
+            *_messages(),
+        ),
     ),
     _compatible(
         "perplexity",

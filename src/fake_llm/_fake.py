@@ -46,7 +46,7 @@ from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
-from fake_llm._render import Rendered, render, render_error
+from fake_llm._render import Rendered, render, render_error, render_events
 from fake_llm._routes import Declared, Route, Routes, is_metadata
 from fake_llm._script import (
     PASSED_ON,
@@ -241,7 +241,7 @@ class FakeLLM:
             self._settled.clear()
             self._told.clear()
             self._seen.clear()
-            self._store.answered.clear()
+            self._store.clear()
             self._failed.clear()
             self._failing.clear()
 
@@ -489,8 +489,10 @@ class FakeLLM:
                     "context_length",
                     dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
                 )
-        if error is None:
-            return None
+        return None if error is None else self._turned_down(error, exchange, endpoint, call)
+
+    def _turned_down(self, error: Error, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered:
+        """The vendor's own refusal, which takes no turn."""
         if endpoint.difference.failure is not None and error.body is not None:
             error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
@@ -501,6 +503,11 @@ class FakeLLM:
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
         dialect = endpoint.dialect
+        if endpoint.memory is not None:
+            earlier = endpoint.memory.recall(self._store, exchange)
+            if isinstance(earlier, Error):
+                return self._turned_down(earlier, exchange, endpoint, call)
+            call._earlier = earlier
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
@@ -513,6 +520,8 @@ class FakeLLM:
         call._choices = exchange.choices
         if exchange.id is not None and dialect.continues is not None:
             self._store.answered[exchange.id] = call
+        if endpoint.memory is not None:
+            endpoint.memory.keep(self._store, exchange, rendered.answer)
         if rendered.usage is not None and self._options.cost is not None:
             try:
                 call.cost = self._options.cost(rendered.usage)
@@ -542,6 +551,10 @@ class FakeLLM:
         document = endpoint.service(self._store, exchange)
         if isinstance(document, Response):
             return Rendered(document)
+        if isinstance(document, Error):
+            return self._turned_down(document, exchange, endpoint, call)
+        if isinstance(document, list):
+            return Rendered(render_events(document, exchange, endpoint))
         headers = (("content-type", endpoint.whole.content_type), *endpoint.dialect.headers(exchange))
         return Rendered(Response(200, headers, endpoint.whole.encode(document)))
 

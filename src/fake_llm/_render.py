@@ -53,7 +53,7 @@ from fake_llm._turns import (
     check_unicode,
 )
 
-__all__ = ["Rendered", "render", "render_error"]
+__all__ = ["Rendered", "render", "render_error", "render_events"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -367,6 +367,7 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
         return _with_headers(render_error(then, exchange, endpoint), reply.headers)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
     if _goes_on(then):
+        _begin(exchange, endpoint)
         document: Any = endpoint.dialect.document(exchange)
         if endpoint.difference.document is not None:
             document = endpoint.difference.document(exchange, document)
@@ -450,6 +451,7 @@ def _check_event(item: Any) -> None:
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
+    _begin(exchange, endpoint)
     content, closing = endpoint.dialect.events(exchange)
     if endpoint.difference.events is not None:
         content, closing = endpoint.difference.events(exchange, content, closing)
@@ -469,6 +471,12 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
         steps.extend(_after(then, exchange))
     headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
     return Response(200, headers, steps=tuple(steps))
+
+
+def _begin(exchange: Exchange, endpoint: Endpoint) -> None:
+    """Remember what an answer that can be asked for again is written from."""
+    if endpoint.memory is not None:
+        exchange.begun = exchange.ids.copy(), exchange.id
 
 
 def _steps(
@@ -563,6 +571,15 @@ _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 
 def _with_headers(response: Response, more: Mapping[str, str] | None) -> Response:
     return replace(response, headers=_over(response.headers, more)) if more else response
+
+
+def render_events(events: list[WireEvent], exchange: Exchange, endpoint: Endpoint) -> Response:
+    """A stream of these events, in the endpoint's own framing."""
+    wire = endpoint.wire_of(exchange.request)
+    assert wire is not None, "a service that streams has a wire in its row"
+    end = wire.end(PLAIN)
+    pieces = [*wire.encode(events, PLAIN), *([end] if end else [])]
+    return Response(200, _headers(exchange, endpoint, wire.content_type, None, PLAIN), steps=tuple(pieces))
 
 
 # --- what isn't a reply -------------------------------------------------------------------------
