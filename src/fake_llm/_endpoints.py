@@ -42,7 +42,18 @@ from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, identity, models, stored, tokens, traces
+from fake_llm._services import (
+    batches,
+    embeddings,
+    files,
+    huggingface,
+    identity,
+    models,
+    moderation,
+    stored,
+    tokens,
+    traces,
+)
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -305,6 +316,19 @@ def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[End
     )
 
 
+_MESSAGE_BATCH: Final = "/messages/batches/{batch}"
+ANTHROPIC_BATCHES: Final = tuple(
+    replace(row, whole=COMPACT, wire=None)
+    for row in _stored(
+        anthropic_messages.DIALECT,
+        ("batches", "POST", "/messages/batches", batches.anthropic_create),
+        ("batches", "GET", "/messages/batches", batches.anthropic_list),
+        ("batches", "GET", _MESSAGE_BATCH, batches.anthropic_retrieve),
+        ("batches", "GET", f"{_MESSAGE_BATCH}/results", batches.anthropic_results),
+        ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
+        ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
+    )
+)
 _CONVERSATION: Final = "/conversations/{conversation}"
 _COMPLETION: Final = "/chat/completions/{completion}"
 OPENAI_STORED: Final = (
@@ -325,6 +349,15 @@ OPENAI_STORED: Final = (
     ),
     *_stored(
         openai_chat.DIALECT,
+        ("files", "POST", "/files", files.create),
+        ("files", "GET", "/files", files.list_all),
+        ("files", "GET", "/files/{file}", files.retrieve),
+        ("files", "GET", "/files/{file}/content", files.content),
+        ("files", "DELETE", "/files/{file}", files.delete),
+        ("batches", "POST", "/batches", batches.openai_create),
+        ("batches", "GET", "/batches", batches.openai_list),
+        ("batches", "GET", "/batches/{batch}", batches.openai_retrieve),
+        ("batches", "POST", "/batches/{batch}/cancel", batches.openai_cancel),
         ("completions", "GET", "/chat/completions", stored.chat_list),
         ("completions", "GET", _COMPLETION, stored.chat_retrieve),
         ("completions", "POST", _COMPLETION, stored.chat_update),
@@ -420,6 +453,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
             *_responses(memory=stored.RESPONSES),
             *OPENAI_STORED,
+            Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -438,6 +472,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         endpoints=(
             *_messages(),
+            *ANTHROPIC_BATCHES,
             *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
         ),
     ),

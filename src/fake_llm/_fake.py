@@ -63,6 +63,7 @@ from fake_llm._script import (
     as_turn,
 )
 from fake_llm._services._base import Store
+from fake_llm._services._form import form
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
 
@@ -113,7 +114,7 @@ class FakeLLM:
             BaseException
         ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
-        self._store = Store(self._options.context_window)
+        self._store = Store(self._options.context_window, ask=self.answer)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._failing: dict[Place, Call] = {}
@@ -264,7 +265,7 @@ class FakeLLM:
         if "default" in options:
             copied._script.default = _default(copied._options)
         copied._routes = Routes(copied._options.hosts)
-        copied._store = Store(copied._options.context_window)
+        copied._store = Store(copied._options.context_window, ask=copied.answer)
         return copied
 
     def mount(self, target: Any, *, provider: str | None = None) -> Mounted:
@@ -684,7 +685,8 @@ class FakeLLM:
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
         call._failure = failure.original if isinstance(failure, FunctionTurnError) else failure
-        self._failures.append(call._failure)
+        if not any(call._failure is known for known in self._failures):  # that of a line is that of its batch
+            self._failures.append(call._failure)
         if self._at_home():
             raise failure
         response = render_error(
@@ -899,7 +901,7 @@ def _parsed(request: Request) -> Any:
     try:
         return _json.loads(request.body)
     except ValueError:
-        return None
+        return form(request)
 
 
 def _default(options: Options) -> Turn | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fake_llm._dialect import Exchange, WireEvent
-from fake_llm._model import Fault, Message, Response
+from fake_llm._model import Fault, Message, Request, Response
 from fake_llm._turns import Error
 
 if TYPE_CHECKING:
@@ -45,12 +45,14 @@ class Store:
         answered: The calls whose answers a later request can build on, by the id of the answer.
         kept: The answers that can be asked for again, by their ids.
         shelves: The documents of everything else, by kind and by id, in the order in which they came.
+        ask: Answers a request as if it had come by itself: a line of a batch.
     """
 
     context_window: int | None = None
     answered: dict[str, Call] = field(default_factory=dict[str, "Call"])
     kept: dict[str, Kept] = field(default_factory=dict[str, Kept])
     shelves: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    ask: Callable[[Request], Response | Fault] | None = None
 
     def shelf(self, kind: str) -> dict[str, Any]:
         """The documents of one kind."""
@@ -79,13 +81,16 @@ class Memory:
     keep: Callable[[Store, Exchange, Response | Fault], None]
 
 
-def page(exchange: Exchange, documents: Iterable[dict[str, Any]], *, newest_first: bool = True) -> dict[str, Any]:
+def page(
+    exchange: Exchange, documents: Iterable[dict[str, Any]], *, newest_first: bool = True, usual: int = 20
+) -> dict[str, Any]:
     """A page of a list as OpenAI gives it, by the `after`, `limit` and `order` of the query.
 
     Args:
         exchange: The request.
         documents: All of them, the oldest first.
         newest_first: The order where the query has none.
+        usual: How many where the query has no limit.
     """
     query = exchange.request.query
     listed = list(documents)
@@ -96,7 +101,7 @@ def page(exchange: Exchange, documents: Iterable[dict[str, Any]], *, newest_firs
         places = [place for place, document in enumerate(listed) if document["id"] == after]
         listed = listed[places[0] + 1 :] if places else []
     limit = query.get("limit", "")
-    size = int(limit) if limit.isdigit() and int(limit) > 0 else 20
+    size = int(limit) if limit.isdigit() and int(limit) > 0 else usual
     shown = listed[:size]
     return {
         "object": "list",
