@@ -77,6 +77,7 @@ class Endpoint:
         service: Answers what isn't generation.
         memory: What an answer builds on, and what is kept of it.
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
+        deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
     """
@@ -90,6 +91,7 @@ class Endpoint:
     service: Service | None = None
     memory: Memory | None = None
     side: bool = False
+    deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
 
@@ -311,6 +313,7 @@ def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[End
             wire=OPENAI_RESPONSES_SSE,
             service=service,
             side=True,
+            deliberate=True,
         )
         for operation, method, path, service in rows
     )

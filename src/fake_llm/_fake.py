@@ -46,7 +46,7 @@ from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
-from fake_llm._render import Rendered, render, render_error, render_events
+from fake_llm._render import Rendered, render, render_error, render_service
 from fake_llm._routes import Declared, Route, Routes, is_metadata
 from fake_llm._script import (
     PASSED_ON,
@@ -424,7 +424,7 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
-        if self._forbids and (endpoint is None or not endpoint.side):  # an SDK's own errand asks no model
+        if self._forbids and (endpoint is None or endpoint.deliberate or not endpoint.side):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
@@ -464,7 +464,7 @@ class FakeLLM:
                 provider=provider.name,
                 operation=endpoint.operation,
                 model=model,
-                stream=stream and chat,
+                stream=stream and (chat or endpoint.wire is not None),
             )
             thread, running = here()
             call._origin = thread, id(running)
@@ -534,7 +534,7 @@ class FakeLLM:
 
     def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
         """A service's answer, unless a rule for its operation says another."""
-        assert endpoint.service is not None
+        reply, pace = None, Pace()
         if not endpoint.side:
             taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
@@ -545,19 +545,11 @@ class FakeLLM:
                     rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                     self._remember(exchange, call, taken, rendered)
                     return rendered
-                exchange.usage = turn.usage or exchange.usage
+                reply, pace = turn, taken.pace
             if exchange.body is None and endpoint.method == "POST":
-                call.reply = error = Error("bad_request", endpoint.dialect.bad_json)
-                return Rendered(render_error(error, exchange, endpoint))
-        document = endpoint.service(self._store, exchange)
-        if isinstance(document, Response):
-            return Rendered(document)
-        if isinstance(document, Error):
-            return self._turned_down(document, exchange, endpoint, call)
-        if isinstance(document, list):
-            return Rendered(render_events(document, exchange, endpoint))
-        headers = (("content-type", endpoint.whole.content_type), *endpoint.dialect.headers(exchange))
-        return Rendered(Response(200, headers, endpoint.whole.encode(document)))
+                return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
+        served = render_service(self._store, exchange, endpoint, reply, pace, self._options)
+        return self._turned_down(served, exchange, endpoint, call) if isinstance(served, Error) else served
 
     def _journal(self, call: Call, rendered: Rendered) -> None:
         answer = rendered.answer
