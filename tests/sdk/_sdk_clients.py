@@ -1307,17 +1307,12 @@ class Cohere(Client):
         return {0: getattr(importlib.import_module("cohere"), self.maker)()}
 
     def sdk(self, ask: Ask) -> Any:
-        if ask.retries not in self._made:
-            maker = getattr(importlib.import_module("cohere"), self.maker)
-            self._made[ask.retries] = maker(**self.retrying(ask.retries))
-        return self._made[ask.retries]
-
-    @staticmethod
-    def retrying(count: int) -> dict[str, Any]:
-        return {"max_retries": count}
+        if not self._made:
+            self._made |= self.plain()
+        return self._made[0]
 
     def asked(self, ask: Ask) -> dict[str, Any]:
-        return self.vocabulary.body(ask, self.model)
+        return self.vocabulary.body(ask, self.model) | {"request_options": {"max_retries": ask.retries}}
 
     @staticmethod
     def validated(value: Any) -> Any:

@@ -92,8 +92,10 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     asked = body.get("response_format")
     if not isinstance(asked, dict) or asked.get("type") != "json_object":
         return None
-    given = next((asked[key] for key in ("json_schema", "schema") if isinstance(asked.get(key), dict)), {})
-    return given if isinstance(given, dict) else {}
+    for key in ("json_schema", "schema"):
+        if isinstance(given := asked.get(key), dict):
+            return given
+    return {}
 
 
 def _counts(usage: Usage) -> dict[str, Any]:
@@ -265,7 +267,7 @@ def _read_v2(request: Request, body: Any) -> View:
 
 
 def _message(item: Mapping[str, Any]) -> Message:
-    role = _ROLES.get(_string(item.get("role")).lower(), "user")
+    role: Role = _ROLES.get(_string(item.get("role")).lower(), "user")
     texts = _texts(item.get("content"))
     if role == "tool":
         result = ToolResult(item.get("tool_call_id"), "", "\n".join(texts))
@@ -893,7 +895,7 @@ def _events_v1(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
             for piece in choice.pieces(place)
         ]
     if calls:
-        said = {"text": choice.text} if choice.text else {}
+        said: dict[str, Any] = {"text": choice.text} if choice.text else {}
         content.append(_event("tool-calls-generation", **said, tool_calls=calls))
     return content, [_event("stream-end", last=True, response=answer, finish_reason=answer["finish_reason"])]
 
