@@ -424,7 +424,9 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
-        if self._forbids and (endpoint is None or endpoint.deliberate or not endpoint.side):  # an SDK's own errand asks no model
+        if self._forbids and (
+            endpoint is None or endpoint.deliberate or not endpoint.side
+        ):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
