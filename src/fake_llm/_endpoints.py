@@ -15,7 +15,7 @@ from typing import Final
 from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
-from fake_llm._differences import SAME, Difference
+from fake_llm._differences import SAME, Difference, mistral
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
@@ -178,6 +178,7 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+MISTRAL_SSE: Final = Sse(pad=mistral.pad)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -661,6 +662,32 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(*_responses(), *_messages("/v1")),
     ),
     Provider(
+        name="mistral",
+        hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai"),
+        prefix="/v1",
+        base_urls=("MISTRAL_BASE_URL", "MISTRAL_API_BASE"),  # langchain-mistralai 1.1, LiteLLM 1.110 (2026-11)
+        credentials=(
+            ("mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+            ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+        ),
+        endpoints=(
+            _chat(wire=MISTRAL_SSE, difference=mistral.MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=mistral.MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=mistral.MISTRAL_AGENTS),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings",
+                dialect=embeddings.MISTRAL,
+                difference=Difference(
+                    headers=mistral.MISTRAL.headers,
+                    failure=mistral.MISTRAL.failure,
+                    check=mistral.check_embeddings,
+                ),
+            ),
+            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+        ),
+    ),
+    Provider(
         name="bedrock",
         hosts=(
             *(
@@ -707,7 +734,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
