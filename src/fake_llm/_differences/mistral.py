@@ -126,6 +126,7 @@ def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dic
         if isinstance(said, list) and choice["index"] not in begun:
             begun.add(choice["index"])
             del said[0]["closed"]  # only the first piece is without it (recorded 2026-08)
+    _sign(exchange, content)
     ends = [choice for chunk in closing for choice in chunk["choices"] if choice.get("delta") == {}]
     if len(ends) == 1 and not exchange.cut and content and isinstance(content[-1], Delta):
         (last,) = content.pop()["choices"]
@@ -134,6 +135,23 @@ def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dic
     else:
         for end in ends:
             end["delta"] = {"content": ""}
+
+
+def _sign(exchange: Exchange, content: Iterable[dict[str, Any]]) -> None:
+    """The signature of a thought on its last piece, as a whole answer has it (mistralai 3.7; none was recorded)."""
+    signatures = [
+        signature
+        for choice in exchange.choices
+        for number, part in enumerate(choice.parts)
+        if isinstance(part, Thinking) and not part.redacted and (pieces := choice.pieces(number))
+        for signature in [None] * (len(pieces) - 1) + [part.signature]
+    ]
+    if any(signatures):
+        said = [choice for chunk in content for choice in chunk["choices"]]
+        said.sort(key=lambda choice: choice["index"])
+        thoughts = (choice["delta"]["content"] for choice in said if isinstance(choice["delta"].get("content"), list))
+        for (thought,), signature in zip(thoughts, signatures, strict=True):
+            thought |= {} if signature is None else {"signature": signature}
 
 
 def _shared(chunks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -455,8 +473,8 @@ MISTRAL: Final[Difference] = replace(
         keys="id created model usage object choices",
         chunk_keys="id object created model choices usage",
         choice_keys="index delta finish_reason message",
-        message_keys="role tool_calls content",
-        delta_keys="role content tool_calls",
+        message_keys="role tool_calls content function_call",
+        delta_keys="role content tool_calls function_call",
         call_keys="id type function custom index",
         id=new_id,
         tool_id=_tool_id,
