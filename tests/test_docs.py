@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import fake_llm
-from fake_llm import Image, Refusal, Thinking, ToolCall
+from fake_llm import Audio, Citation, Image, Refusal, ServerTool, Thinking, ToolCall
 from fake_llm._endpoints import PROVIDERS, Endpoint
 from fake_llm._mount import SDKS
 from fake_llm._options import BlockOptions
@@ -224,7 +224,7 @@ def test_the_table_of_turns_says_what_the_dialects_carry() -> None:
     chat = list({row.dialect.name: row.dialect for row in endpoints() if row.operation == "chat"}.values())
     assert list(titles[1:]) == [dialect.label for dialect in chat]
     cells = {row[0]: dict(zip(titles[1:], row[1:], strict=True)) for row in rows}
-    for part in (ToolCall, Thinking, Refusal, Image):
+    for part in (ToolCall, Thinking, Refusal, Image, Audio, Citation, ServerTool):
         for dialect in chat:
             assert cells[f"`{part.__name__}`"][dialect.label] == ("yes" if part in dialect.carries else "no")
     assert set(cells["`Json`"].values()) == set(cells['`"text"`'].values()) == {"yes"}

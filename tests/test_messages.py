@@ -16,6 +16,8 @@ import fake_llm
 from _asking import ANTHROPIC, OPENAI, ask, body_of, post
 from _capability import needs
 from fake_llm import (
+    Audio,
+    Citation,
     Disconnect,
     Embedding,
     Error,
@@ -29,6 +31,7 @@ from fake_llm import (
     Reply,
     ScriptError,
     ScriptMismatchError,
+    ServerTool,
     Stall,
     Thinking,
     ToolCall,
@@ -76,7 +79,7 @@ A dict stands for structured output: the model's JSON, not the provider's.
 Write Raw({{…}}) to send it verbatim, or say what the model answers: "text"."""
 PART = """\
 A turn got a part of type {part}.
-The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, Embedding, a dict, a Pydantic model or a dataclass.
+The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Audio, Citation, ServerTool, Json, Embedding, a dict, a Pydantic model or a dataclass.
 Write {write}."""
 JSON_VALUE = "a bare JSON value as Json(…), a vector as Embedding([…])"
 ANOTHER = 'one of these, such as "text" or ToolCall("name", {…})'
@@ -265,6 +268,25 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "signature": (lambda: Thinking("a", 3), 'Thinking got signature=3.\nsignature is of type str.\nWrite signature="c2ln".'),
     "Refusal": (lambda: Refusal(None), 'Refusal got None.\nRefusal takes a str.\nWrite Refusal("text").'),
     "Image": (lambda: Image(3), 'Image got 3.\nAn image is bytes, or a URL as a str.\nWrite Image(png_bytes) or Image("https://…").'),
+    "Audio": (lambda: Audio("a"), "Audio got 'a'.\nSound is bytes.\nWrite Audio(wav_bytes)."),
+    "transcript": (lambda: Audio(b"a", transcript=3), 'Audio got transcript=3.\ntranscript is of type str.\nWrite transcript="Hello!".'),
+    "Citation": (lambda: Citation(3, "a"), 'Citation got 3 as its text.\nA text is a str.\nWrite Citation("blue", "https://sky.example").'),
+    "source": (
+        lambda: Citation("a", None),
+        'Citation got None as its source.\nA source is a URL, or the id of a document, as a str.\nWrite Citation("blue", "https://sky.example").',
+    ),
+    "ServerTool": (
+        lambda: ServerTool(""),
+        "ServerTool got '' as its name.\nA name is a str that isn't empty.\nWrite ServerTool(\"web_search\", {\"query\": \"weather\"}).",
+    ),
+    "arguments of a server's tool": (
+        lambda: ServerTool("web_search", "weather"),
+        "ServerTool('web_search') got arguments of type str: 'weather'.\nArguments are a dict.\nWrite ServerTool('web_search', {\"query\": \"weather\"}).",
+    ),
+    "result and error": (
+        lambda: ServerTool("web_search", {}, [], error="unavailable"),
+        "ServerTool('web_search') got both a result and error='unavailable'.\nA tool that failed has no result.\nWrite one of them.",
+    ),
     "Json": (
         lambda: Json({1}),
         "Json can't be written as JSON: Object of type set is not JSON serializable.\nIt was {1}.\nWrite dicts with str keys, lists, str, numbers, True, False and None.",
@@ -729,6 +751,31 @@ def test_an_errand_where_the_network_is_blocked() -> None:
         "It is called for prices of models (LiteLLM at its import, DSPy at first use), and block_network=True refuses all hosts that "
         "aren't answered but local ones.\n"
         "Set LITELLM_LOCAL_MODEL_COST_MAP=True in the environment, which turns it off, or leave block_network out."
+    )
+
+
+def test_a_host_that_is_not_answered_where_the_network_is_blocked() -> None:
+    error = failure([], lambda fake: httpx.get("https://api.weather.example/v1?key=secret"), block_network=True)
+
+    assert type(error) is UninterceptedCallError
+    assert str(error) == (
+        "api.weather.example:443 was reached by httpx (GET https://api.weather.example/v1?key=***) in thread MainThread.\n"
+        "It is no host that is answered, and block_network=True refuses all of those but local ones.\n"
+        'Declare it by hosts={"llm.corp.example": "openai"} if a model speaks there, or leave block_network out.'
+    )
+
+
+@needs("boto3")
+def test_a_client_of_another_service_of_aws() -> None:
+    boto3 = pytest.importorskip("boto3")
+    client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+    with pytest.raises(ScriptError) as caught:
+        FakeLLM(["Hello"]).mount(client)
+    assert str(caught.value) == (
+        "mount() got a client of boto3 for s3.\n"
+        "The service with models is bedrock-runtime, and what is mounted never lets a call out.\n"
+        'Write fake.mount(boto3.client("bedrock-runtime", region_name="us-east-1")), or fake_llm.intercept([…]), which leaves '
+        "other services alone."
     )
 
 

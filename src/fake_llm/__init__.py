@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from fake_llm._intercept import forbid, intercept
     from fake_llm._model import Event, Message, ToolResult, Usage
     from fake_llm._turns import (
+        Audio,
+        Citation,
         Disconnect,
         Embedding,
         EndOfStream,
@@ -40,14 +42,17 @@ if TYPE_CHECKING:
         Raw,
         Refusal,
         Reply,
+        ServerTool,
         Stall,
         Thinking,
         ToolCall,
     )
 
 __all__ = [
+    "Audio",
     "Call",
     "Calls",
+    "Citation",
     "Disconnect",
     "Embedding",
     "EndOfStream",
@@ -65,6 +70,7 @@ __all__ = [
     "Reply",
     "ScriptError",
     "ScriptMismatchError",
+    "ServerTool",
     "Stall",
     "Thinking",
     "ToolCall",
@@ -95,6 +101,8 @@ _HOMES = {
     "Message": "_model",
     "ToolResult": "_model",
     "Usage": "_model",
+    "Audio": "_turns",
+    "Citation": "_turns",
     "Disconnect": "_turns",
     "Embedding": "_turns",
     "EndOfStream": "_turns",
@@ -106,6 +114,7 @@ _HOMES = {
     "Raw": "_turns",
     "Refusal": "_turns",
     "Reply": "_turns",
+    "ServerTool": "_turns",
     "Stall": "_turns",
     "Thinking": "_turns",
     "ToolCall": "_turns",

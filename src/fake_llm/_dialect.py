@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._model import Event, HeaderItems, Message, Request, Response, Role, SentToolCall, ToolResult, Usage, View
-from fake_llm._turns import Error, Image, Refusal, Reply, Thinking, ToolCall
+from fake_llm._turns import Audio, Citation, Error, Image, Refusal, Reply, ServerTool, Thinking, ToolCall
 
 __all__ = [
     "CREATED",
@@ -35,6 +35,7 @@ __all__ = [
     "message",
     "named_results",
     "parsed_arguments",
+    "text_of",
 ]
 
 CREATED: Final = 1_767_225_600
@@ -42,7 +43,7 @@ CREATED: Final = 1_767_225_600
 
 WireEvent: TypeAlias = "dict[str, Any] | Event | bytes | str"
 
-ReadyPart: TypeAlias = "str | ToolCall | Thinking | Refusal | Image"
+ReadyPart: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Audio | Citation | ServerTool"
 
 
 class Delta(dict[str, Any]):
@@ -128,7 +129,8 @@ class Choice:
     """One answer, ready for a dialect.
 
     Attributes:
-        parts: `str`, `ToolCall` (always with an id), `Thinking`, `Refusal` and `Image`, in order.
+        parts: `str`, `ToolCall` (always with an id), `Thinking`, `Refusal`, `Image`, `Audio`, `Citation` and
+            `ServerTool`, in order.
             Structured output has become text or a tool call already; what isn't chat has parts of its own.
         finish_reason: The neutral word, or the vendor's own one.
         logprobs: `(token, logprob)` pairs or the vendor's own entries; `None` when the request doesn't
@@ -145,8 +147,8 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """All text parts joined."""
-        return "".join(part for part in self.parts if isinstance(part, str))
+        """All text parts joined, those with a citation too."""
+        return "".join(text_of(part) for part in self.parts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -160,7 +162,7 @@ class Choice:
     def pieces(self, index: int) -> list[str]:
         """The deltas that the part at `index` is streamed in; they join to it. `[]` for an empty one.
 
-        Of a `str`, `Thinking` or `Refusal` its text; of a `ToolCall` its arguments' JSON, in at least two
+        Of a `str`, `Citation`, `Thinking` or `Refusal` its text; of a `ToolCall` its arguments' JSON, in at least two
         pieces but for `{}`.
         """
         part = self.parts[index]
@@ -168,7 +170,7 @@ class Choice:
             return self._arguments(part.json)
         if isinstance(part, str):
             return self._chunks_of(index) if self.chunks is not None else self._cut(part)
-        return self._cut(part.text) if isinstance(part, (Thinking, Refusal)) else []
+        return self._cut(part.text) if isinstance(part, (Citation, Thinking, Refusal)) else []
 
     def _cut(self, text: str) -> list[str]:
         size = self.chunk_size
@@ -314,6 +316,11 @@ class Dialect:
     continues: Callable[[Any], str | None] | None = None
     sdk_types: tuple[str, ...] = ()
     too_long: str = "The prompt has {tokens} tokens, the context window {window}."
+
+
+def text_of(part: ReadyPart) -> str:
+    """The text of the answer that is in a part."""
+    return part if isinstance(part, str) else part.text if isinstance(part, Citation) else ""
 
 
 def merge(document: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

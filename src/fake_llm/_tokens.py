@@ -7,13 +7,14 @@ from typing import Any, Final
 from fake_llm import _json
 from fake_llm._dialect import Choice
 from fake_llm._model import Usage
-from fake_llm._turns import Refusal, Thinking, ToolCall
+from fake_llm._turns import Audio, Citation, Refusal, ServerTool, Thinking, ToolCall
 
 __all__ = ["estimate", "input_tokens", "tokens"]
 
 _CHARACTERS_A_TOKEN: Final = 4
 _TOKENS_A_MESSAGE: Final = 3
 _IMAGE_TOKENS: Final = 258
+_AUDIO_TOKENS: Final = 25
 _FLAT: Final = {
     **dict.fromkeys(("role", "type", "id"), 0),
     **dict.fromkeys(
@@ -105,8 +106,12 @@ def _output(choices: tuple[Choice, ...]) -> tuple[int, int]:
                 output += tokens(part.name) + tokens(part.json) + _TOKENS_A_MESSAGE
             elif isinstance(part, Thinking):
                 reasoning += tokens(part.text)
-            elif isinstance(part, Refusal):
+            elif isinstance(part, (Citation, Refusal)):
                 output += tokens(part.text)
+            elif isinstance(part, ServerTool):
+                output += tokens(part.name) + tokens(_json.text(dict(part.arguments))) + _TOKENS_A_MESSAGE
+            elif isinstance(part, Audio) and part.transcript is not None:
+                output += tokens(part.transcript) + _AUDIO_TOKENS
             else:
                 output += _IMAGE_TOKENS
     return output + reasoning, reasoning

@@ -18,7 +18,20 @@ from fake_llm._dialect import Choice, parsed_arguments
 from fake_llm._errors import clipped, masked
 from fake_llm._explain import counted
 from fake_llm._model import Message, SentToolCall, Usage
-from fake_llm._turns import Error, Image, Json, Raw, Refusal, Reply, Structured, Thinking, ToolCall
+from fake_llm._turns import (
+    Audio,
+    Citation,
+    Error,
+    Image,
+    Json,
+    Raw,
+    Refusal,
+    Reply,
+    ServerTool,
+    Structured,
+    Thinking,
+    ToolCall,
+)
 
 __all__ = ["Transcript", "transcript"]
 
@@ -427,6 +440,14 @@ def _part(part: Any) -> str:
         return _json.text(part.value)
     if isinstance(part, Image):
         return f"[image {part.data if isinstance(part.data, str) else f'{part.media_type}, {len(part.data)} bytes'}]"
+    if isinstance(part, Audio):
+        said = "" if part.transcript is None else f" {part.transcript}"
+        return f"[audio {part.media_type}, {len(part.data)} bytes]{said}"
+    if isinstance(part, Citation):
+        return f"{part.text} [{part.title or part.source}]"
+    if isinstance(part, ServerTool):
+        gave = f"error {part.error}" if part.error is not None else clipped(_json.text(part.result), 240)
+        return f"{part.name}({_json.text(dict(part.arguments))})" + (f" → {gave}" if gave != "null" else "")
     return repr(part)
 
 

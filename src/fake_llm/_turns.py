@@ -25,6 +25,8 @@ __all__ = [
     "ERROR_NAMES",
     "PART_TYPES",
     "THEN_TYPES",
+    "Audio",
+    "Citation",
     "Disconnect",
     "Embedding",
     "EndOfStream",
@@ -37,6 +39,7 @@ __all__ = [
     "Raw",
     "Refusal",
     "Reply",
+    "ServerTool",
     "Stall",
     "Structured",
     "Then",
@@ -238,6 +241,139 @@ class Image(_Value):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Audio(_Value):
+    """Sound that the model made, or what it says aloud.
+
+    Args:
+        data: Its bytes.
+        media_type: What the bytes are.
+        transcript: What is heard in it, for vendors that send it beside the sound.
+
+    >>> Audio(b"RIFF....WAVE", transcript="Hello!")
+    Audio(b'RIFF....WAVE', transcript='Hello!')
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("data",)
+
+    data: bytes
+    media_type: str = "audio/wav"
+    transcript: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, bytes) or not self.data:
+            raise ScriptError(
+                sentence(f"Audio got {clipped(repr(self.data), 80)}.", "Sound is bytes.", "Write Audio(wav_bytes).")
+            )
+        check_type(self.media_type, (str,), "Audio", "media_type", 'a str such as "audio/wav"')
+        check_type(self.transcript, (str,), "Audio", "transcript", 'transcript="Hello!"')
+        if self.transcript is not None:
+            check_unicode(self.transcript, "Audio")
+
+    @property
+    def base64(self) -> str:
+        """The bytes in base64."""
+        return base64.b64encode(self.data).decode()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Citation(_Value):
+    """A piece of the answer's text, with the source that the model gives for it.
+
+    Args:
+        text: The text, in its place among the others.
+        source: A URL, or the id of a document or file that the request brought.
+        title: The source's title.
+
+    >>> ["The sky is ", Citation("blue", "https://sky.example", title="Sky"), "."]
+    ['The sky is ', Citation('blue', 'https://sky.example', title='Sky'), '.']
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("text", "source")
+
+    text: str
+    source: str
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise ScriptError(sentence(f"Citation got {self.text!r} as its text.", "A text is a str.", _WRITE_CITATION))
+        check_unicode(self.text, "Citation")
+        if not isinstance(self.source, str) or not self.source:
+            raise ScriptError(
+                sentence(
+                    f"Citation got {self.source!r} as its source.",
+                    "A source is a URL, or the id of a document, as a str.",
+                    _WRITE_CITATION,
+                )
+            )
+        check_unicode(self.source, "Citation")
+        check_type(self.title, (str,), "Citation", "title", 'title="Sky"')
+
+
+_WRITE_CITATION: Final = 'Write Citation("blue", "https://sky.example").'
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ServerTool(_Value):
+    """A tool that the provider runs itself, with what came of it: both are in the one answer.
+
+    Args:
+        name: `web_search`, `web_fetch`, `code_execution`, `file_search`, `mcp`, …, or a vendor's own word.
+        arguments: What the model gives the tool: `{"query": "…"}`, `{"code": "…"}`.
+        result: What the tool gives back, as JSON: for a search a list of `{"url", "title", "text"}`, for code its
+            output as a `str` or `{"stdout", "stderr", "return_code"}`; anything else is the vendor's own document,
+            sent as it is. `None`: no result is in the answer.
+        id: The call's id; without one, a deterministic one in the vendor's form.
+        error: The vendor's code for a tool that failed, in place of a result.
+
+    Raises:
+        ScriptError: What can't be written as JSON, both a result and an error.
+
+    >>> ServerTool("web_search", {"query": "weather"}, [{"url": "https://a.example", "title": "A"}])
+    ServerTool('web_search', {'query': 'weather'}, [{'url': 'https://a.example', 'title': 'A'}])
+    """
+
+    _positional: ClassVar[tuple[str, ...]] = ("name", "arguments", "result")
+
+    name: str
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    result: Any = None
+    id: str | None = None
+    error: str | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ScriptError(
+                sentence(
+                    f"ServerTool got {self.name!r} as its name.",
+                    "A name is a str that isn't empty.",
+                    'Write ServerTool("web_search", {"query": "weather"}).',
+                )
+            )
+        where = f"ServerTool({self.name!r})"
+        if not isinstance(self.arguments, Mapping):
+            raise ScriptError(
+                sentence(
+                    f"{where} got arguments of type {type(self.arguments).__name__}: {self.arguments!r}.",
+                    "Arguments are a dict.",
+                    f'Write {where[:-1]}, {{"query": "weather"}}).',
+                )
+            )
+        check_json(dict(self.arguments), f"the arguments of {where}")
+        check_json(self.result, f"the result of {where}")
+        check_type(self.id, (str,), where, "id", 'id="call_1"')
+        check_type(self.error, (str,), where, "error", 'error="max_uses_exceeded"')
+        if self.error is not None and self.result is not None:
+            raise ScriptError(
+                sentence(
+                    f"{where} got both a result and error={self.error!r}.",
+                    "A tool that failed has no result.",
+                    "Write one of them.",
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Json(_Value):
     """A text answer that is JSON, of any JSON value.
 
@@ -313,8 +449,22 @@ def _numbers(given: Any) -> tuple[float, ...]:
 _LEAST: Final = -3.4028234663852886e38  # what 32 bits hold: beyond, base64 would say infinity
 
 
-Part: TypeAlias = "str | ToolCall | Thinking | Refusal | Image | Json | Structured | Embedding"
-PART_TYPES = (str, ToolCall, Thinking, Refusal, Image, Json, Structured, Embedding)
+Part: TypeAlias = (
+    "str | ToolCall | Thinking | Refusal | Image | Audio | Citation | ServerTool | Json | Structured | Embedding"
+)
+PART_TYPES = (
+    str,
+    ToolCall,
+    Thinking,
+    Refusal,
+    Image,
+    Audio,
+    Citation,
+    ServerTool,
+    Json,
+    Structured,
+    Embedding,
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -588,7 +738,7 @@ class Reply:
 
     Args:
         parts: What the model says, in this order: `str`, `ToolCall`, `Thinking`, `Refusal`, `Image`,
-            `Json`, `Embedding`, or a dict, Pydantic model or dataclass (structured output).
+            `Audio`, `Citation`, `ServerTool`, `Json`, `Embedding`, or a dict, Pydantic model or dataclass (structured output).
         usage: The tokens it cost; without one, an estimate.
         model: The model's name on the answer; without one, the request's.
         id: The answer's id; without one, a deterministic one in the vendor's form.
@@ -789,7 +939,7 @@ def as_part(value: Any) -> Part:
     raise ScriptError(
         sentence(
             f"A turn got a part of type {_class_path(value)}: {value!r}.",
-            "The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Json, Embedding, a dict, a Pydantic model or a dataclass.",
+            "The parts of a turn are str, ToolCall, Thinking, Refusal, Image, Audio, Citation, ServerTool, Json, Embedding, a dict, a Pydantic model or a dataclass.",
             "Write a bare JSON value as Json(…), a vector as Embedding([…])."
             if value is None or isinstance(value, (int, float, list, tuple))
             else 'Write one of these, such as "text" or ToolCall("name", {…}).',
@@ -1032,6 +1182,8 @@ def _class_path(value: Any) -> str:
 
 
 public(
+    Audio,
+    Citation,
     Disconnect,
     Embedding,
     EndOfStream,
@@ -1043,6 +1195,7 @@ public(
     Raw,
     Refusal,
     Reply,
+    ServerTool,
     Stall,
     Thinking,
     ToolCall,
