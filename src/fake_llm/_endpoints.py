@@ -15,7 +15,7 @@ from typing import Final
 from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
-from fake_llm._differences import SAME, Difference, mistral
+from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
@@ -28,6 +28,7 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -178,7 +179,7 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
-MISTRAL_SSE: Final = Sse(pad=mistral.pad)
+MISTRAL_SSE: Final = Sse(pad=mistral_pad)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -671,18 +672,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
         ),
         endpoints=(
-            _chat(wire=MISTRAL_SSE, difference=mistral.MISTRAL),
-            _chat("/fim/completions", wire=MISTRAL_SSE, difference=mistral.MISTRAL_FIM),
-            _chat("/agents/completions", wire=MISTRAL_SSE, difference=mistral.MISTRAL_AGENTS),
+            _chat(wire=MISTRAL_SSE, difference=MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=MISTRAL_AGENTS),
             Endpoint(
                 operation="embeddings",
                 path="/embeddings",
                 dialect=embeddings.MISTRAL,
-                difference=Difference(
-                    headers=mistral.MISTRAL.headers,
-                    failure=mistral.MISTRAL.failure,
-                    check=mistral.check_embeddings,
-                ),
+                difference=MISTRAL_EMBEDDINGS,
             ),
             *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
         ),

@@ -21,7 +21,15 @@ from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error, Refusal, Thinking
 
-__all__ = ["MISTRAL", "MISTRAL_AGENTS", "MISTRAL_FIM", "check_embeddings", "new_id", "pad"]
+__all__ = [
+    "MISTRAL",
+    "MISTRAL_AGENTS",
+    "MISTRAL_EMBEDDINGS",
+    "MISTRAL_FIM",
+    "check_embeddings",
+    "mistral_pad",
+    "new_id",
+]
 
 
 def new_id(ids: Ids) -> str:
@@ -178,7 +186,7 @@ def _shared(chunks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 _PAD: Final = b"abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def pad(payload: Any, data: bytes) -> bytes:
+def mistral_pad(payload: Any, data: bytes) -> bytes:
     """A last key `p` in every chunk but the first: so much of the alphabet and the digits (recorded since 2026-06)."""
     if not isinstance(payload, dict) or "choices" not in payload:
         return data
@@ -495,3 +503,4 @@ MISTRAL: Final[Difference] = replace(
 )
 MISTRAL_FIM: Final = replace(MISTRAL, check=_check_fim)
 MISTRAL_AGENTS: Final = replace(MISTRAL, check=_check_agents)
+MISTRAL_EMBEDDINGS: Final = Difference(headers=MISTRAL.headers, failure=MISTRAL.failure, check=check_embeddings)
