@@ -116,6 +116,9 @@ ANSWERED = [
     ("azure", CHAT, "https://r.services.ai.azure.com/models/chat/completions"),
     ("azure", CHAT, "https://r.services.ai.azure.com/api/projects/p/openai/v1/chat/completions"),
     ("azure", RESPONSES, "https://r.services.ai.azure.com/api/projects/p/openai/v1/responses"),
+    ("mistral", CHAT, "https://api.mistral.ai/v1/chat/completions"),
+    ("mistral", CHAT, "https://api.eu.mistral.ai/v1/chat/completions"),
+    ("mistral", CHAT, "https://codestral.mistral.ai/v1/chat/completions"),
     ("dashscope", CHAT, "https://cn-hongkong.dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"),
     ("copilot", CHAT, "https://copilot-api.octo.ghe.com/chat/completions"),
     (
@@ -179,6 +182,7 @@ MODELS = [
     *("https://api.cerebras.ai/v1/models", f"{ROUTER}/v1/models", "https://api.writer.com/v1/models"),
     *("http://localhost:11434/v1/models", "https://generativelanguage.googleapis.com/v1beta/openai/models"),
     *("https://api.githubcopilot.com/models", "https://api.z.ai/api/paas/v4/models"),
+    "https://api.mistral.ai/v1/models",
 ]
 
 

@@ -1138,7 +1138,7 @@ def mistral_sdk(suffix: str) -> Sdk:
         lambda answer: answer.choices[0].message.content,
         lambda event: event.data.choices[0].delta.content or "",
         lambda client: [client.sdk_configuration.client, client.sdk_configuration.async_client],
-        "openai",
+        "mistral",
     )
 
 

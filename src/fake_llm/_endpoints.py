@@ -28,6 +28,7 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -193,6 +194,7 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+MISTRAL_SSE: Final = Sse(pad=mistral_pad)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -757,6 +759,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(*_responses(), *_messages("/v1")),
     ),
     Provider(
+        name="mistral",
+        hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai"),
+        prefix="/v1",
+        base_urls=("MISTRAL_BASE_URL", "MISTRAL_API_BASE"),  # langchain-mistralai 1.1, LiteLLM 1.110 (2026-11)
+        credentials=(
+            ("mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+            ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+        ),
+        endpoints=(
+            _chat(wire=MISTRAL_SSE, difference=MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=MISTRAL_AGENTS),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings",
+                dialect=embeddings.MISTRAL,
+                difference=MISTRAL_EMBEDDINGS,
+            ),
+            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+        ),
+    ),
+    Provider(
         name="bedrock",
         hosts=(
             *(
@@ -803,7 +827,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),

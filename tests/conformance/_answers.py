@@ -208,9 +208,27 @@ def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
+def _add_blocks(message: dict[str, Any], content: Any) -> None:
+    """Mistral's content, of which a part is a list."""
+    old = message.get("content") or []
+    blocks = [{"type": "text", "text": old}] if isinstance(old, str) else old
+    message["content"] = blocks
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        last = blocks[-1] if blocks else {}
+        if last.get("type") != block["type"]:
+            blocks.append(block)
+        elif block["type"] == "text":
+            last["text"] += block["text"]
+        else:
+            last["thinking"][0]["text"] += block["thinking"][0]["text"]
+            last["closed"] = True
+
+
 def _add_delta(message: dict[str, Any], delta: dict[str, Any]) -> None:
     for key, value in delta.items():
-        if key == "tool_calls":
+        if key == "content" and (isinstance(value, list) or (value and isinstance(message.get(key), list))):
+            _add_blocks(message, value)
+        elif key == "tool_calls":
             calls = message.setdefault("tool_calls", [])
             for call in value:
                 if call["index"] == len(calls):
@@ -386,6 +404,8 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
     since = _SINCE.get(recording.provider)
     if since is not None and 0 < document["created"] < since:
         return "a host's older wire"
+    if recording.provider == "mistral" and document["model"].startswith("zai-"):
+        return "a model of another vendor"
     for choice in document["choices"]:
         message = choice.get("message") or {}
         for key, kind in (

@@ -21,7 +21,7 @@ __all__ = ["DIALECTS", "Recording", "errors", "load", "load_spec", "recordings"]
 
 _LIKE_OPENAI = (
     *("openai", "azure", "cerebras", "deepseek", "groq", "huggingface"),
-    *("ollama", "openrouter", "perplexity", "together", "xai"),
+    *("mistral", "ollama", "openrouter", "perplexity", "together", "xai"),
 )
 _RAW_PREDICT = ("publisher-anthropic-rawPredict", "publisher-anthropic-streamRawPredict")
 _GENERATE = ("generateContent", "streamGenerateContent")

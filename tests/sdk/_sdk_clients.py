@@ -303,6 +303,27 @@ class GroqChat(Chat):
     thinking_names: ClassVar = ("reasoning",)
 
 
+class MistralChat(Chat):
+    """The same, with thoughts and text in a list where it thinks."""
+
+    @classmethod
+    def _head(cls, heard: Heard, answer: Any) -> None:
+        super()._head(heard, answer)
+        details = (at(answer, "usage", "__pydantic_extra__") or {}).get("prompt_tokens_details")
+        if details and heard.usage is not None:
+            heard.usage = dataclasses.replace(heard.usage, cached=details["cached_tokens"])
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        blocks = said.content if isinstance(said.content, list) else []
+        heard.say(None if blocks else said.content or None, index)
+        for block in blocks:
+            if block.type == "thinking":
+                heard.thinking.extend(item.text for item in block.thinking)
+            else:
+                heard.say(block.text, index)
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -1275,6 +1296,64 @@ class Zai(ChatClient):
         return named.get(kind, errors.APIConnectionError), status
 
 
+class Mistral(Client):
+    """mistralai: of the generation before in another package. It gives up by the clock, so its retries have a test of their own."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, MistralChat, **options)
+        self.suffix = "_async" if self.is_async else ""
+
+    @property
+    def home(self) -> str:
+        return "mistralai.client" if has("mistralai>=2") else "mistralai"
+
+    @property
+    def http(self) -> Any:
+        return importlib.import_module("httpx2" if has("mistralai>=3") else "httpx")
+
+    def make(self) -> Any:
+        return importlib.import_module(self.home).Mistral(timeout_ms=5000)
+
+    def sdk(self, method: str) -> Any:
+        return getattr(self._made.chat, method + self.suffix)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        self.vocabulary.whole(heard, await done(self.sdk("complete")(**self.vocabulary.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async with within(await done(self.sdk("stream")(**self.vocabulary.body(ask, self.model)))) as stream:
+            async for event in each(stream):
+                self.vocabulary.piece(heard, event.data)
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = self.vocabulary.body(ask, self.model) | {"response_format": weather_model()}
+        self.vocabulary.whole(heard, await done(self.sdk("parse")(**body)))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("mistralai.client.errors" if has("mistralai>=2") else "mistralai.models")
+        if kind in {"invalid", "in_stream"} and (kind == "invalid" or mode != "whole"):
+            if mode != "whole" and not has("mistralai>=2"):
+                return importlib.import_module("pydantic").ValidationError, None
+            return errors.ResponseValidationError, 200
+        if kind in STATUSES or kind == "in_stream":
+            return errors.SDKError, STATUSES.get(kind, 503)
+        return http_error(self.http, kind), None
+
+    def verbatim(self) -> Any:
+        models = importlib.import_module(f"{self.home}.models")
+        message = {"role": "assistant", "content": "Word for word."}
+        return models.ChatCompletionResponse.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            }
+        )
+
+
 class HuggingFace(Client):
     """huggingface_hub's client of models, by its router or by one of the hosts behind it."""
 
@@ -1565,6 +1644,12 @@ _ZAI = _VENDOR | {
 }
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
+_MISTRAL: dict[str, Any] = {"provider": "mistral", "model": "mistral-small-latest", "needs": ("mistralai>=1",)}
+_MISTRAL |= {
+    "can": EVERYTHING - {"refusal", "content filter", "reasoning tokens", "retries", "trio"}
+    | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream", "parse"),
+}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
 _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
 
@@ -1609,6 +1694,8 @@ CLIENTS: tuple[Client, ...] = (
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
+    Mistral("mistralai-sync", **_MISTRAL),
+    Mistral("mistralai-async", **_MISTRAL, is_async=True),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
@@ -1652,6 +1739,7 @@ CLIENTS: tuple[Client, ...] = (
     _on("cloudflare", f"{_GATEWAY}/compat", "groq/openai/gpt-oss-120b", "strict validation", overloaded=429),
     _on("cloudflare", f"{_GATEWAY}/openai", "gpt-4.1", overloaded=429),
     _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
+    _on("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "strict validation", "thinking"),
     _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
     _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
     _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),

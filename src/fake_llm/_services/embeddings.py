@@ -17,13 +17,14 @@ from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
 from fake_llm._dialects import gemini, openai_chat
 from fake_llm._dialects.openai_chat import refused, wrong_type
+from fake_llm._differences import mistral
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["GEMINI", "OPENAI"]
+__all__ = ["GEMINI", "MISTRAL", "OPENAI"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -235,6 +236,80 @@ OPENAI: Final = replace(
     ),
 )
 """`POST /v1/embeddings`, and the same on a deployment."""
+
+
+# --- Mistral -----------------------------------------------------------------------------------------------------------
+
+_INTEGERS: Final = {"int8": ("b", 127, 0), "uint8": ("B", 127, 128)}
+_BITS: Final = ("binary", "ubinary")
+
+
+def _mistral_read(request: Request, body: Any) -> View:
+    view = _openai_read(request, body)
+    size = body.get("output_dimension")
+    return view if size is None else replace(view, params={**view.params, "dimensions": size})
+
+
+def _mistral_document(exchange: Exchange) -> dict[str, Any]:
+    """As recorded (2026-08); other kinds of numbers by the types of its SDK (3.7)."""
+    body, usage = exchange.body, exchange.usage
+    inputs = _openai_inputs(body["input"])
+    found = _vectors(exchange, inputs, [body.get("output_dimension")] * len(inputs))
+    document: dict[str, Any] = {
+        "id": exchange.id or mistral.new_id(exchange.ids),
+        "object": "list",
+        "data": [
+            {"object": "embedding", "embedding": _quantised(one, body), "index": index}
+            for index, one in enumerate(found)
+        ],
+        "model": exchange.model,
+        "usage": {
+            "prompt_audio_seconds": None,
+            "prompt_tokens": usage.input_tokens,
+            "total_tokens": usage.total,
+            "completion_tokens": usage.output_tokens,
+            "request_count": None,
+            "prompt_tokens_details": None,
+            "completion_tokens_details": None,
+            "service_tier": None,
+            "prompt_token_details": None,
+            **usage.details,
+        },
+    }
+    return exchange.extend(document)
+
+
+def _quantised(numbers: Sequence[float], body: Mapping[str, Any]) -> Any:
+    """The numbers in the kind that is asked for, or base64 of them."""
+    kind = body.get("output_dtype")
+    if kind in _INTEGERS:
+        code, scale, shift = _INTEGERS[kind]
+        most = max(map(abs, numbers)) or 1.0
+        values: Sequence[float] = [round(number / most * scale) + shift for number in numbers]
+    elif kind in _BITS:
+        bits = "".join("1" if number > 0 else "0" for number in numbers)
+        code, shift = ("b", 128) if kind == "binary" else ("B", 0)
+        values = [int(bits[start : start + 8].ljust(8, "0"), 2) - shift for start in range(0, len(bits), 8)]
+    else:
+        code, values = "f", numbers
+    if body.get("encoding_format") != "base64":
+        return values
+    return base64.b64encode(struct.pack(f"<{len(values)}{code}", *values)).decode()
+
+
+MISTRAL: Final = replace(
+    OPENAI,
+    name="mistral_embeddings",
+    label="Mistral embeddings",
+    read=_mistral_read,
+    check=mistral.check_embeddings,
+    document=_mistral_document,
+    sdk_types=(
+        "mistralai.client.models.embeddingresponse.EmbeddingResponse",
+        "mistralai.models.embeddingresponse.EmbeddingResponse",
+    ),
+)
+"""`POST /v1/embeddings` of Mistral."""
 
 
 # --- Gemini ------------------------------------------------------------------------------------------------------------
