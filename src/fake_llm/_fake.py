@@ -428,6 +428,8 @@ class FakeLLM:
         if endpoint is None:
             return (yield from self._unknown(request, route))
         body = _parsed(request)
+        if endpoint.instead is not None:
+            endpoint = endpoint.instead(body) or endpoint
         exchange, call = self._arrived(request, route.provider, endpoint, body)
         try:
             if endpoint.service is not None:

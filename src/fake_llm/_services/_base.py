@@ -22,10 +22,12 @@ class Store:
     Attributes:
         context_window: The window of every model in tokens, `None` when nobody said.
         answered: The calls whose answers a later request can build on, by the id of the answer.
+        models: The models that were fetched or made (`True`), or deleted (`False`), by their name.
     """
 
     context_window: int | None = None
     answered: dict[str, Call] = field(default_factory=dict[str, "Call"])
+    models: dict[str, bool] = field(default_factory=dict[str, bool])
 
 
 Service: TypeAlias = "Callable[[Store, Exchange], dict[str, Any] | Response]"

@@ -14,7 +14,6 @@ __all__ = [
     "anthropic_one",
     "gemini_list",
     "gemini_one",
-    "ollama_show",
     "openai_list",
     "openai_one",
     "openrouter_list",
@@ -28,7 +27,6 @@ _WRITER = ("palmyra-x5", "palmyra-x4")
 _ANTHROPIC = ("claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5")
 _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
-_OLLAMA_WINDOW = 131_072
 
 
 def _name(exchange: Exchange) -> str:
@@ -154,17 +152,3 @@ def gemini_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def gemini_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET models/{m}`."""
     return _gemini(_name(exchange), store)
-
-
-def ollama_show(store: Store, exchange: Exchange) -> dict[str, Any]:
-    """`POST /api/show`: a model that can do all that a script may want of it."""
-    window = store.context_window or _OLLAMA_WINDOW
-    return {
-        "modelfile": "",
-        "parameters": "",
-        "template": "{{ .System }}{{ .Tools }}{{ .Prompt }}",
-        "details": {"format": "gguf", "family": "llama", "families": ["llama"], "parameter_size": "8B"},
-        "model_info": {"general.architecture": "llama", "llama.context_length": window},
-        "capabilities": ["completion", "tools", "vision", "thinking"],
-        "modified_at": _CREATED_AT,
-    }
