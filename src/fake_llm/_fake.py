@@ -242,6 +242,7 @@ class FakeLLM:
             self._told.clear()
             self._seen.clear()
             self._store.answered.clear()
+            self._store.models.clear()
             self._failed.clear()
             self._failing.clear()
 

@@ -1659,7 +1659,10 @@ _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "nam
 
 _OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
 _OLLAMA_LACKS |= {"names its model", "comments in a stream", "tool choice"}
-_OLLAMA_LACKS |= {"line separators in a stream", "blank lines in a stream"}  # it takes each line of httpx's for an object
+_OLLAMA_LACKS |= {
+    "line separators in a stream",
+    "blank lines in a stream",
+}  # it takes each line of httpx's for an object
 _OLLAMA: dict[str, Any] = {"provider": "ollama", "model": "qwen3:8b", "needs": ("ollama>=0.5",)}
 _OLLAMA |= {"can": EVERYTHING - _OLLAMA_LACKS | {"sdk object without an id"}, "modes": ("whole", "stream")}
 
