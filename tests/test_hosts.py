@@ -320,6 +320,8 @@ NAMED = [
     ("OLLAMA_HOST", "myhost/base", "ollama", "http://myhost:11434/base/v1/chat/completions"),
     ("OLLAMA_HOST", "http://myhost", "ollama", "http://myhost/v1/chat/completions"),
     ("OLLAMA_HOST", "https://myhost:443", "ollama", "https://myhost/v1/chat/completions"),
+    ("OLLAMA_HOST", "http://:8899", "ollama", "http://127.0.0.1:8899/v1/chat/completions"),
+    ("OLLAMA_HOST", "[fd00::1]:8899/base/", "ollama", "http://[fd00::1]:8899/base/v1/chat/completions"),
 ]
 
 

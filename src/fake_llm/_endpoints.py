@@ -399,7 +399,7 @@ _OLLAMA: Final = (
     *_ollama_side("POST", "/api/create", ollama_services.create),
     *_ollama_side("POST", "/api/copy", ollama_services.copy),
     *_ollama_side("DELETE", "/api/delete", ollama_services.delete),
-    *_ollama_side("POST HEAD", "/api/blobs/{digest}", ollama_services.blob, "files"),
+    *_ollama_side("POST HEAD", "/api/blobs/{digest...}", ollama_services.blob, "files"),
     *_ollama_side("GET HEAD", "/api/version", ollama_services.version, "warm_up"),
     *_ollama_side("GET HEAD", "[/]", ollama_services.root, "warm_up"),
 )

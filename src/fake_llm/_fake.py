@@ -424,13 +424,13 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
+        if endpoint is not None and endpoint.instead is not None:
+            endpoint = endpoint.instead(_parsed(request)) or endpoint
         if self._forbids and (endpoint is None or not endpoint.side):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
         body = _parsed(request)
-        if endpoint.instead is not None:
-            endpoint = endpoint.instead(body) or endpoint
         exchange, call = self._arrived(request, route.provider, endpoint, body)
         try:
             if endpoint.service is not None:
