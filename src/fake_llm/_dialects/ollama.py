@@ -416,7 +416,7 @@ def _check_late(body: Mapping[str, Any]) -> Error | None:
 
 # --- turn to body and events ---------------------------------------------------------------------
 
-_REASONS: Final = dict.fromkeys(
+_REASONS: Final[Mapping[str, str]] = dict.fromkeys(
     ("tool_calls", "content_filter", "refusal", "stop_sequence", "pause", "malformed_tool_call"), "stop"
 )
 """The server knows `stop` and `length` only, and says `stop` of a tool call too."""
