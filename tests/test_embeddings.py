@@ -114,6 +114,19 @@ def _content(texts: Any, dimensions: int | None = None) -> Vectors:
     return found
 
 
+def _ollama(is_async: bool) -> Ask:
+    def ask(texts: Any, model: str = "mxbai-embed-large", **options: Any) -> Vectors:
+        import asyncio
+
+        import ollama
+
+        if is_async:
+            return [list(one) for one in asyncio.run(ollama.AsyncClient().embed(model, texts, **options)).embeddings]
+        return [list(one) for one in ollama.Client().embed(model, texts, **options).embeddings]
+
+    return ask
+
+
 AZURE = {"azure_endpoint": "https://x.openai.azure.com", "api_version": "2024-10-21", "api_key": "k"}
 WAYS: dict[str, tuple[str, Ask, int]] = {
     "openai": ("openai", _openai("OpenAI", False), 1536),
@@ -129,6 +142,8 @@ WAYS: dict[str, tuple[str, Ask, int]] = {
     "groq": ("groq", _groq, 768),
     "mistral": ("mistralai", _mistral(False), 1024),
     "mistral async": ("mistralai", _mistral(True), 1024),
+    "ollama's own": ("ollama", _ollama(False), 1024),
+    "ollama's own async": ("ollama", _ollama(True), 1024),
     "post": ("httpx", _post, 1536),
     "embedContent": ("httpx", _content, 3072),
 }

@@ -269,6 +269,16 @@ LIBRARIES: Final = (
     Library("boto3", "boto3", _boto3, "converse", loops=(False,)),
     Library("groq", "groq", _chat_sdk("Groq", "AsyncGroq", "openai/gpt-oss-20b")),
     Library("mistralai", "mistralai", _mistral),
+    Library(
+        "ollama",
+        "ollama",
+        _sdk(
+            ("Client", "AsyncClient"),
+            lambda client, loop, streamed: client.chat(model="qwen3:8b", messages=QUESTION, stream=streamed),
+            lambda answer: answer.message.content,
+            lambda part: part.message.content,
+        ),
+    ),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -287,7 +297,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 
 OTHER_SDKS: Final = (
     *("ai21", "aleph-alpha-client", "azure-ai-inference", "cohere", "dashscope", "google-cloud-aiplatform"),
-    *("google-generativeai", "ibm-watsonx-ai", "litellm", "ollama", "replicate", "voyageai", "xai-sdk"),
+    *("google-generativeai", "ibm-watsonx-ai", "litellm", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 

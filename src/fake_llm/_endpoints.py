@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
+from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -41,7 +41,7 @@ from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
-from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
+from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
     batches,
@@ -55,6 +55,7 @@ from fake_llm._services import (
     tokens,
     traces,
 )
+from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -81,6 +82,7 @@ class Endpoint:
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
+        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
     """
 
     operation: str
@@ -95,6 +97,7 @@ class Endpoint:
     deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
+    instead: Callable[[Any], Endpoint | None] | None = None
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -195,6 +198,8 @@ OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTE
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
+OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -437,6 +442,58 @@ def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, 
     """
     return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
 
+
+def _ollama(path: str, dialect: Dialect) -> Endpoint:
+    """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
+    row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
+    loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
+
+    def instead(body: Any) -> Endpoint | None:
+        return loading if ollama.idle(body) is not None else None
+
+    return replace(row, instead=instead)
+
+
+def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=ollama.CHAT,
+            whole=OLLAMA_WHOLE,
+            service=service,
+            side=True,
+            prefix="",
+        )
+        for method in methods.split()
+    )
+
+
+_OLLAMA: Final = (
+    _ollama("/api/chat", ollama.CHAT),
+    _ollama("/api/generate", ollama.GENERATE),
+    Endpoint(
+        operation="embeddings",
+        path="/api/(embed|embeddings)",
+        dialect=embeddings.OLLAMA,
+        whole=OLLAMA_WHOLE,
+        prefix="",
+    ),
+    # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
+    *_ollama_side("POST", "/api/show", ollama_services.show),
+    *_ollama_side("GET HEAD", "/api/tags", ollama_services.tags),
+    *_ollama_side("GET", "/api/ps", ollama_services.running),
+    *_ollama_side("POST", "/api/pull", ollama_services.pull),
+    *_ollama_side("POST", "/api/push", ollama_services.push),
+    *_ollama_side("POST", "/api/create", ollama_services.create),
+    *_ollama_side("POST", "/api/copy", ollama_services.copy),
+    *_ollama_side("DELETE", "/api/delete", ollama_services.delete),
+    *_ollama_side("POST HEAD", "/api/blobs/{digest...}", ollama_services.blob, "files"),
+    *_ollama_side("GET HEAD", "/api/version", ollama_services.version, "warm_up"),
+    *_ollama_side("GET HEAD", "[/]", ollama_services.root, "warm_up"),
+)
+"""Ollama's own API (its server's routes, 2026-08)."""
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
@@ -745,10 +802,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(
             *_responses(),
             *_messages(),
-            # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
-            _look_up("/api/show", models.ollama_show, method="POST", prefix=""),
+            *_OLLAMA,
         ),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
+        credentials=(("ollama", "OLLAMA_API_KEY", "fake-llm", ()),),
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible(

@@ -21,6 +21,8 @@ _SPECS: Mapping[str, tuple[str, str, str]] = {
     "openai_chat": ("openai", "CreateChatCompletionResponse", "CreateChatCompletionStreamResponse"),
     "openai_responses": ("openai", "Response", "ResponseStreamEvent"),
     "gemini": ("vertex-gemini", _GEMINI, _GEMINI),
+    "ollama_chat": ("ollama", "ChatResponse", "ChatStreamEvent"),
+    "ollama_generate": ("ollama", "GenerateResponse", "GenerateStreamEvent"),
 }
 
 

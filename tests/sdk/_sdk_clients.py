@@ -668,6 +668,53 @@ class Converse:
         return Spent(usage["inputTokens"] + cached + written, usage["outputTokens"], cached)
 
 
+class Local:
+    """Ollama's own chat."""
+
+    dialect = "ollama_chat"
+    finishes: ClassVar = {"tool_calls": "stop"}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [Local.message(*item) for item in ask.history]}
+        if ask.tools:
+            body["tools"] = [
+                {"type": "function", "function": {"name": name, "description": name, "parameters": dict(schema)}}
+                for name, schema in ask.tools.items()
+            ]
+        if ask.schema:
+            body["format"] = SCHEMA
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "user", "content": rest[0]}
+        if role == "tool":
+            return {"role": "tool", "tool_name": rest[0].name, "content": rest[1]}
+        answer: Answer = rest[0]
+        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
+        return {"role": "assistant", "content": answer.text, "thinking": answer.thinking, "tool_calls": calls}
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        cls.piece(heard, answer)
+        assert answer.done is True
+
+    @classmethod
+    def piece(cls, heard: Heard, answer: Any) -> None:
+        heard.model = answer.model
+        message = answer.message
+        assert message.role == "assistant"
+        heard.say(message.content)
+        heard.thinking.append(message.thinking or "")
+        for call in some(message.tool_calls):
+            heard.call(len(heard.calls), name=call.function.name, arguments=call.function.arguments)
+        heard.finish = answer.done_reason or heard.finish
+        if answer.done:
+            heard.usage = Spent(answer.prompt_eval_count or 0, answer.eval_count or 0)
+
+
 # --- clients --------------------------------------------------------------------------------------
 
 EVERYTHING = frozenset(
@@ -686,6 +733,8 @@ EVERYTHING = frozenset(
         "content filter",
         "names its model",
         "compressed answers",
+        "blank lines in a stream",
+        "tool choice",
     }
 )
 STATUSES = {
@@ -1426,6 +1475,46 @@ class AI21(Client):
         return http_error(importlib.import_module("httpx"), kind), None
 
 
+class Ollama(Client):
+    """ollama, which has no time-out and no retries by itself."""
+
+    def __init__(self, maker: str, **options: Any) -> None:
+        super().__init__(f"ollama.{maker}/ollama_chat", Local, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return getattr(importlib.import_module("ollama"), self.maker)(timeout=5)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Local.whole(heard, await done(self._made.chat(**Local.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for part in each(await done(self._made.chat(**Local.body(ask, self.model), stream=True))):
+            Local.piece(heard, part)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        module = importlib.import_module("ollama")
+        if kind == "in_stream":
+            return module.ResponseError, STATUSES["overloaded"] if mode == "whole" else -1
+        if kind in STATUSES:
+            return module.ResponseError, STATUSES[kind]
+        if kind == "connection" and mode == "whole":
+            return ConnectionError, None
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def verbatim(self) -> Any:
+        module = importlib.import_module("ollama")
+        return module.ChatResponse(
+            model="verbatim-model",
+            created_at="2026-01-01T00:00:00Z",
+            message=module.Message(role="assistant", content="Word for word."),
+            done=True,
+            done_reason="stop",
+            prompt_eval_count=7,
+            eval_count=3,
+        )
+
+
 def http_error(module: Any, kind: str) -> type[BaseException]:
     """What httpx and httpx2 raise."""
     names = {"connection": "ConnectError", "disconnect": "RemoteProtocolError"}
@@ -1653,6 +1742,15 @@ _MISTRAL |= {
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
 _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
 
+_OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
+_OLLAMA_LACKS |= {"names its model", "comments in a stream", "tool choice"}
+_OLLAMA_LACKS |= {
+    "line separators in a stream",
+    "blank lines in a stream",
+}  # it takes each line of httpx's for an object
+_OLLAMA: dict[str, Any] = {"provider": "ollama", "model": "qwen3:8b", "needs": ("ollama>=0.5",)}
+_OLLAMA |= {"can": EVERYTHING - _OLLAMA_LACKS | {"sdk object without an id"}, "modes": ("whole", "stream")}
+
 
 def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:
     return OnHost(
@@ -1696,6 +1794,8 @@ CLIENTS: tuple[Client, ...] = (
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
     Mistral("mistralai-sync", **_MISTRAL),
     Mistral("mistralai-async", **_MISTRAL, is_async=True),
+    Ollama("Client", **_OLLAMA),
+    Ollama("AsyncClient", **_OLLAMA),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),

@@ -16,7 +16,6 @@ __all__ = [
     "gemini_one",
     "mistral_list",
     "mistral_one",
-    "ollama_show",
     "openai_list",
     "openai_one",
     "openrouter_list",
@@ -32,7 +31,6 @@ _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
 _MISTRAL = ("mistral-large-latest", "mistral-small-latest", "codestral-latest", "mistral-embed")
 _MISTRAL_WINDOW = 131_072
-_OLLAMA_WINDOW = 131_072
 
 
 def _name(exchange: Exchange) -> str:
@@ -199,17 +197,3 @@ def mistral_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def mistral_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}` of Mistral."""
     return _mistral(_name(exchange), store)
-
-
-def ollama_show(store: Store, exchange: Exchange) -> dict[str, Any]:
-    """`POST /api/show`: a model that can do all that a script may want of it."""
-    window = store.context_window or _OLLAMA_WINDOW
-    return {
-        "modelfile": "",
-        "parameters": "",
-        "template": "{{ .System }}{{ .Tools }}{{ .Prompt }}",
-        "details": {"format": "gguf", "family": "llama", "families": ["llama"], "parameter_size": "8B"},
-        "model_info": {"general.architecture": "llama", "llama.context_length": window},
-        "capabilities": ["completion", "tools", "vision", "thinking"],
-        "modified_at": _CREATED_AT,
-    }
