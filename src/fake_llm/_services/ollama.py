@@ -65,6 +65,11 @@ def _asked(exchange: Exchange) -> str:
     return ollama.name_of(exchange.request, exchange.body)
 
 
+def _models(store: Store) -> dict[str, Any]:
+    """What was fetched or made (`True`), or deleted (`False`), by its name."""
+    return store.shelf("ollama models")
+
+
 def _refused(exchange: Exchange, error: Error) -> Response:
     return ollama.failure(exchange, error)
 
@@ -78,14 +83,14 @@ def _deleted(store: Store, exchange: Exchange) -> Response | None:
     name = _asked(exchange)
     if not name:
         return _refused(exchange, _MISSING)
-    if store.models.get(_full(name)) is False:
+    if _models(store).get(_full(name)) is False:
         return _refused(exchange, Error("not_found", f"model '{name}' not found"))
     return None
 
 
 def _names(store: Store) -> list[str]:
-    made = [name for name, there in store.models.items() if there and name not in _KNOWN]
-    return [*(name for name in _KNOWN if store.models.get(name) is not False), *made]
+    made = [name for name, there in _models(store).items() if there and name not in _KNOWN]
+    return [*(name for name in _KNOWN if _models(store).get(name) is not False), *made]
 
 
 def _capabilities(name: str) -> list[str]:
@@ -148,7 +153,7 @@ def pull(store: Store, exchange: Exchange) -> Response:
     name = _asked(exchange)
     if not name:
         return _refused(exchange, _MISSING)
-    store.models[_full(name)] = True
+    _models(store)[_full(name)] = True
     digest = _digest(name)
     layer = {"status": f"pulling {digest[:12]}", "digest": f"sha256:{digest}", "total": _SIZE}
     return _progress(
@@ -189,7 +194,7 @@ def create(store: Store, exchange: Exchange) -> Response:
         return _refused(exchange, _MISSING)
     if not body.get("from") and not body.get("files"):
         return _refused(exchange, Error(400, "neither 'from' or 'files' was specified"))
-    store.models[_full(name)] = True
+    _models(store)[_full(name)] = True
     digest = f"sha256:{_digest(name)}"
     return _progress(
         exchange,
@@ -209,9 +214,9 @@ def copy(store: Store, exchange: Exchange) -> Response:
     for what, name in (("source", source), ("destination", destination)):
         if not isinstance(name, str) or not name:
             return _refused(exchange, Error(400, f'{what} "{name or ""}" is invalid'))
-    if store.models.get(_full(str(source))) is False:
+    if _models(store).get(_full(str(source))) is False:
         return _refused(exchange, Error("not_found", f'model "{source}" not found'))
-    store.models[_full(str(destination))] = True
+    _models(store)[_full(str(destination))] = True
     return Response(200)
 
 
@@ -219,7 +224,7 @@ def delete(store: Store, exchange: Exchange) -> Response:
     """`DELETE /api/delete`: an answer without a body; the model isn't there any more."""
     if (refusal := _deleted(store, exchange)) is not None:
         return refusal
-    store.models[_full(_asked(exchange))] = False
+    _models(store)[_full(_asked(exchange))] = False
     return Response(200)
 
 
