@@ -10,11 +10,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, cohere, gemini, openai_chat, openai_responses
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -28,6 +36,7 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -56,6 +65,7 @@ from fake_llm._services import (
     traces,
 )
 from fake_llm._services import cohere as cohere_services
+from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -82,6 +92,7 @@ class Endpoint:
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
+        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
     """
 
     operation: str
@@ -96,6 +107,7 @@ class Endpoint:
     deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
+    instead: Callable[[Any], Endpoint | None] | None = None
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -197,6 +209,9 @@ XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-s
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
 COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
+MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
+OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -205,7 +220,7 @@ def gemini_wire(request: Request) -> Wire:
 
 
 def cohere_wire(request: Request) -> Wire:
-    """Server-sent events; bare lines for who takes JSON alone, as LiteLLM does and reads (1.110, 2026-11)."""
+    """Server-sent events, for who takes JSON alone (as LiteLLM does and reads, 1.110, 2026-11) lines."""
     return COHERE_LINES if request.headers.get("accept", "").strip() == "application/json" else COHERE_SSE
 
 
@@ -444,6 +459,58 @@ def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, 
     """
     return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
 
+
+def _ollama(path: str, dialect: Dialect) -> Endpoint:
+    """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
+    row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
+    loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
+
+    def instead(body: Any) -> Endpoint | None:
+        return loading if ollama.idle(body) is not None else None
+
+    return replace(row, instead=instead)
+
+
+def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=ollama.CHAT,
+            whole=OLLAMA_WHOLE,
+            service=service,
+            side=True,
+            prefix="",
+        )
+        for method in methods.split()
+    )
+
+
+_OLLAMA: Final = (
+    _ollama("/api/chat", ollama.CHAT),
+    _ollama("/api/generate", ollama.GENERATE),
+    Endpoint(
+        operation="embeddings",
+        path="/api/(embed|embeddings)",
+        dialect=embeddings.OLLAMA,
+        whole=OLLAMA_WHOLE,
+        prefix="",
+    ),
+    # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
+    *_ollama_side("POST", "/api/show", ollama_services.show),
+    *_ollama_side("GET HEAD", "/api/tags", ollama_services.tags),
+    *_ollama_side("GET", "/api/ps", ollama_services.running),
+    *_ollama_side("POST", "/api/pull", ollama_services.pull),
+    *_ollama_side("POST", "/api/push", ollama_services.push),
+    *_ollama_side("POST", "/api/create", ollama_services.create),
+    *_ollama_side("POST", "/api/copy", ollama_services.copy),
+    *_ollama_side("DELETE", "/api/delete", ollama_services.delete),
+    *_ollama_side("POST HEAD", "/api/blobs/{digest...}", ollama_services.blob, "files"),
+    *_ollama_side("GET HEAD", "/api/version", ollama_services.version, "warm_up"),
+    *_ollama_side("GET HEAD", "[/]", ollama_services.root, "warm_up"),
+)
+"""Ollama's own API (its server's routes, 2026-08)."""
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
@@ -752,10 +819,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(
             *_responses(),
             *_messages(),
-            # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
-            _look_up("/api/show", models.ollama_show, method="POST", prefix=""),
+            *_OLLAMA,
         ),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
+        credentials=(("ollama", "OLLAMA_API_KEY", "fake-llm", ()),),
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible(
@@ -764,6 +831,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "",
         embeds=True,
         more=(*_responses(), *_messages("/v1")),
+    ),
+    Provider(
+        name="mistral",
+        hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai"),
+        prefix="/v1",
+        base_urls=("MISTRAL_BASE_URL", "MISTRAL_API_BASE"),  # langchain-mistralai 1.1, LiteLLM 1.110 (2026-11)
+        credentials=(
+            ("mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+            ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+        ),
+        endpoints=(
+            _chat(wire=MISTRAL_SSE, difference=MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=MISTRAL_AGENTS),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings",
+                dialect=embeddings.MISTRAL,
+                difference=MISTRAL_EMBEDDINGS,
+            ),
+            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+        ),
     ),
     Provider(
         name="bedrock",
@@ -843,7 +932,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),

@@ -110,4 +110,6 @@ _KEPT_BY_ALL = {
     "cohere_chat_v2": "message",
     "cohere_chat_v1": "chat_history",
     "cohere_generate_v1": "generations",
+    "ollama_chat": "message",
+    "ollama_generate": "response",
 }

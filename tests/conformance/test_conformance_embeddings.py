@@ -18,9 +18,9 @@ pytestmark = needs_shared
 
 PLACES = (
     *("openai/embeddings", "azure/embeddings", "openrouter/embeddings", "perplexity/embeddings"),
-    *("gemini/batchEmbedContents", "cohere/v1-embed", "cohere/v2-embed"),
+    *("gemini/batchEmbedContents", "mistral/embeddings", "ollama/api-embed", "cohere/v1-embed", "cohere/v2-embed"),
 )
-OWN = ("openai", "gemini", "cohere")
+OWN = ("openai", "gemini", "mistral", "ollama", "cohere")
 """Whose answers have exactly these keys; others add some of their own."""
 FILES: list[Path] = [
     path for place in PLACES for path in sorted((shared_dir() or Path()).glob(f"recordings/{place}/*.json"))

@@ -6,6 +6,7 @@ The documents are those of the recordings (2026); the same bytes under the same 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from fake_llm._dialect import CREATED, Exchange
 from fake_llm._model import Response
@@ -78,10 +79,9 @@ def content(store: Store, exchange: Exchange) -> Response | Error:
     found = find(store, _key(exchange))
     if isinstance(found, Error):
         return found
-    name = found[1]["filename"].replace('"', "")
     headers = (
         ("content-type", "application/octet-stream"),
-        ("content-disposition", f'attachment; filename="{name}"'),
+        ("content-disposition", f"attachment; filename*=utf-8''{quote(found[1]['filename'])}"),
     )
     return Response(200, headers, found[0])
 
