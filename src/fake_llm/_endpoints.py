@@ -246,10 +246,10 @@ def _embeddings(
     )
 
 
-def _embed_content(prefix: str | None = None) -> Endpoint:
+def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
-        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        path=path + ":(embedContent|batchEmbedContents)",
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
@@ -314,10 +314,10 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None) -> Endpoint:
+def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
@@ -347,6 +347,9 @@ def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, 
     """
     return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
 
+
+_VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
+"""Of a project at a location, or with a key alone: express mode."""
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
@@ -697,7 +700,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
         hosts=(
@@ -705,8 +707,35 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
+        prefix=_VERTEX,
+        endpoints=(
+            _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
+            _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="embeddings",
+                path="/publishers/google/models/{model}:predict",
+                dialect=embeddings.VERTEX,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
+                operation="count_tokens",
+                path="/(publishers/google/models|endpoints)/{model}:countTokens",
+                dialect=gemini.DIALECT,
+                whole=GEMINI_PRETTY,
+                service=tokens.vertex,
+            ),
+            *(
+                replace(row, path="/publishers/google" + row.path)
+                for row in _models(
+                    gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
+                )
+            ),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+        ),
+        base_urls=("GOOGLE_VERTEX_BASE_URL",),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
