@@ -615,7 +615,10 @@ class _Writer:
             ratings = [{name: value for name, value in rating.items() if name != "blocked"} for rating in _RATINGS]
         if ratings is not None:
             said["safetyRatings"] = ratings
-        return self._with_model({"promptFeedback": said, "usageMetadata": self.usage(0)})
+        body = self._with_model({"promptFeedback": said, "usageMetadata": self.usage(0)})
+        return merge(
+            body, {name: value for name, value in (self.exchange.extra or {}).items() if name != "promptFeedback"}
+        )
 
     def _with_model(self, body: dict[str, Any]) -> dict[str, Any]:
         if self.numbers:
@@ -650,7 +653,7 @@ class _Writer:
         reason = None if choice is None else _FINISH.get(choice.finish_reason, choice.finish_reason)
         if reason is not None:
             found["finishReason"] = reason
-        if not self.vertex:
+        if index or not self.vertex:  # Vertex leaves away what is zero
             found["index"] = index
         if choice is None:
             return found
@@ -751,7 +754,7 @@ def document(exchange: Exchange) -> dict[str, Any]:
     writer = _Writer(exchange)
     feedback = _feedback(exchange)
     if feedback is not None:
-        return exchange.extend(writer.blocked(feedback))
+        return writer.blocked(feedback)
     candidates: list[dict[str, Any]] = []
     for index, choice in enumerate(exchange.choices):
         sources = _Sources(writer)
@@ -1280,7 +1283,7 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
     writer = _Writer(exchange)
     feedback = _feedback(exchange)
     if feedback is not None:
-        return [exchange.extend(writer.blocked(feedback))], []
+        return [writer.blocked(feedback)], []
     steps = [
         step for index, choice in enumerate(exchange.choices) for step in _steps(writer, choice, index, exchange.cut)
     ]
