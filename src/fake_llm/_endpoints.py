@@ -398,6 +398,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
+            ("litellm", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),  # which needs no SDK of Google
             *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
