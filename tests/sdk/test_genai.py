@@ -491,6 +491,56 @@ def test_numbers_for_words_where_they_are_asked_for(header: bool) -> None:
     assert two["promptFeedback"]["safetyRatings"][0] == {"category": 8, "probability": 1}
 
 
+# --- who asks Vertex --------------------------------------------------------------------------------------------------
+
+SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+
+
+def service_account() -> Any:
+    rsa = load("cryptography", "cryptography.hazmat.primitives.asymmetric.rsa")
+    forms = load("cryptography", "cryptography.hazmat.primitives.serialization")
+    key = rsa.generate_private_key(65537, 2048).private_bytes(
+        forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()
+    )
+    info = {
+        "client_email": "a@p.iam.gserviceaccount.com",
+        "private_key": key.decode(),
+        "token_uri": "https://oauth2.googleapis.com/token",
+    }
+    accounts = load("google-auth", "google.oauth2.service_account")
+    return accounts.Credentials.from_service_account_info(info, scopes=SCOPES)
+
+
+def refresh_token() -> Any:
+    users = load("google-auth", "google.oauth2.credentials")
+    return users.Credentials(
+        None, refresh_token="r", client_id="i", client_secret="s", token_uri="https://oauth2.googleapis.com/token"
+    )
+
+
+def impersonated() -> Any:
+    others = load("google-auth", "google.auth.impersonated_credentials")
+    return others.Credentials(refresh_token(), "b@p.iam.gserviceaccount.com", SCOPES)
+
+
+@needs("requests")
+@pytest.mark.parametrize("on_loop", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("made", [service_account, refresh_token, impersonated])
+def test_credentials_of_one_s_own_get_a_token(made: Any, on_loop: bool) -> None:
+    credentials = made()
+    with fake_llm.intercept(["Hello."]) as fake:
+        one = genai.Client(vertexai=True, project="p", location="us-central1", credentials=credentials)
+        asked: Any = {"model": OLD, "contents": "Hi"}
+
+        async def later() -> Any:
+            return await one.aio.models.generate_content(**asked)
+
+        answer = asyncio.run(later()) if on_loop else one.models.generate_content(**asked)
+    assert answer.text == "Hello."
+    assert fake.calls[0].headers["authorization"] == "Bearer fake-llm"
+    assert {call.provider for call in fake.side_calls} == {"google"}
+
+
 # --- what was said is heard again -------------------------------------------------------------------------------------
 
 SAID: dict[str, list[Any]] = {
