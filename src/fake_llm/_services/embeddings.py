@@ -609,7 +609,9 @@ def _vertex_check(request: Request, body: Any) -> Error | None:
             return Error(400, f"Invalid value at 'instances[{index}].{names[0]}' (TYPE_STRING), {kind}")
     parameters = body.get("parameters")
     if parameters is not None and not isinstance(parameters, dict):
-        return Error(400, f"Invalid value at 'parameters' (type.googleapis.com/google.protobuf.Struct), {parameters!r}")
+        return Error(
+            400, f"Invalid value at 'parameters' (type.googleapis.com/google.protobuf.Struct), {_json.text(parameters)}"
+        )
     return _check_size(parameters or {}, "parameters.", "PredictRequest", gemini.DIALECT.model(request, body))
 
 
