@@ -287,7 +287,7 @@ class FakeLLM:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, an `aiohttp.ClientSession`, a client
                 of boto3, a `respx` router or `respx` itself, a
                 `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
-                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai.
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
@@ -428,7 +428,7 @@ class FakeLLM:
             endpoint = endpoint.instead(_parsed(request)) or endpoint
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
-        ):  # SDKs' errands ask no model
+        ):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
@@ -479,11 +479,8 @@ class FakeLLM:
     def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
         """The vendor's own refusal of a malformed request, or of one over the context window."""
         dialect = endpoint.dialect
-        own = endpoint.difference.check
         error = (
-            own(exchange.request, exchange.body)
-            if own is not None
-            else Error("bad_request", dialect.bad_json)
+            Error("bad_request", dialect.bad_json)
             if exchange.body is None
             else dialect.check(exchange.request, exchange.body)
         )
@@ -495,16 +492,13 @@ class FakeLLM:
             if count > window - reserve:
                 error = Error(
                     "context_length",
-                    (endpoint.difference.too_long or dialect.too_long).format(
-                        tokens=count + reserve if reserve else count, window=window
-                    ),
+                    dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
                 )
         return None if error is None else self._turned_down(error, exchange, endpoint, call)
 
     def _turned_down(self, error: Error, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered:
         """The vendor's own refusal, which takes no turn."""
-        host = endpoint.difference
-        if host.failure is not None and host.check is None and error.body is not None:
+        if endpoint.difference.failure is not None and error.body is not None:
             error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
         call._refused = True

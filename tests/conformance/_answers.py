@@ -37,6 +37,7 @@ FREE = frozenset(
         "inference_geo",
         "seed",
         "token_id",
+        *("response_id", "generation_id"),
         "end_offset",
         "total_duration",
         "load_duration",
@@ -174,6 +175,7 @@ _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]
     "openai_responses": _responses_logprobs,
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda document: []),
     "ollama_chat": lambda document: [document.get("logprobs")],
     "ollama_generate": lambda document: [document.get("logprobs")],
 }
@@ -311,6 +313,40 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
+def _cohere_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        kind, said = event["type"], event.get("delta", {}).get("message") or {}
+        if kind == "message-start":
+            document = {"id": event["id"], "message": {"role": said["role"]}}
+        message = document["message"]
+        if kind == "content-start":
+            message.setdefault("content", []).append(said["content"])
+        elif kind == "content-delta":
+            ((key, piece),) = said["content"].items()
+            message["content"][event["index"]][key] += piece
+        elif kind == "tool-plan-delta":
+            message["tool_plan"] = message.get("tool_plan", "") + said["tool_plan"]
+        elif kind == "tool-call-start":
+            message.setdefault("tool_calls", []).append(said["tool_calls"])
+        elif kind == "tool-call-delta":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] += said["tool_calls"]["function"]["arguments"]
+        elif kind == "tool-call-end":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] = function["arguments"] or "{}"
+        elif kind == "citation-start":
+            message.setdefault("citations", []).append(said["citations"])
+        elif kind == "message-end":
+            document |= event["delta"]
+    return document
+
+
+def _cohere_v1_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = events[-1]["response"]
+    return document
+
+
 def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     document = copy.deepcopy(events[-1])
     holder = document.get("message", document)
@@ -329,6 +365,8 @@ _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = 
     "openai_responses": _responses_whole,
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
+    "cohere_chat_v2": _cohere_whole,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1_whole),
     "ollama_chat": _ollama_whole,
     "ollama_generate": _ollama_whole,
 }
@@ -365,6 +403,10 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         if not choices:
             return "prompt chunk" if "prompt_filter_results" in event else "usage chunk"
         return f"{_chat_delta(choices[0])} chunk"
+    if dialect.startswith("cohere"):
+        content = (event.get("delta", {}).get("message") or {}).get("content") or {}
+        named = " ".join(key for key in ("text", "thinking") if key in content)
+        return f"{event.get('type') or event['event_type']} {named}".strip()
     inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
     named = inner.get("type") if isinstance(inner, dict) else None
     return f"{event['type']} {named}" if named else str(event["type"])
@@ -506,6 +548,7 @@ _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] =
     "openai_responses": _responses_excluded,
     "anthropic_messages": _anthropic_excluded,
     "gemini": _gemini_excluded,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),
     "ollama_chat": _ollama_excluded,
     "ollama_generate": _ollama_excluded,
 }

@@ -32,6 +32,9 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
     "anthropic_messages": ("anthropic/messages", *(f"vertex/{name}" for name in _RAW_PREDICT)),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
+    "cohere_chat_v2": ("cohere/v2-chat",),
+    "cohere_chat_v1": ("cohere/v1-chat",),
+    "cohere_generate_v1": ("cohere/v1-generate",),
     "ollama_chat": ("ollama/api-chat",),
     "ollama_generate": ("ollama/api-generate",),
 }
@@ -42,6 +45,7 @@ ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
     "anthropic_messages": frozenset({"anthropic"}),
     "gemini": frozenset({"gemini", "vertex"}),
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), frozenset({"cohere"})),
     "ollama_chat": frozenset({"ollama"}),
     "ollama_generate": frozenset({"ollama"}),
 }
@@ -51,6 +55,7 @@ _URLS: Mapping[str, str] = {
     "openai_chat": "https://api.openai.com/v1/chat/completions",
     "openai_responses": "https://api.openai.com/v1/responses",
     "anthropic_messages": "https://api.anthropic.com/v1/messages",
+    "cohere_chat_v2": "https://api.cohere.com/v2/chat",
     "ollama_chat": "http://localhost:11434/api/chat",
 }
 
@@ -115,7 +120,9 @@ def _files(places: Iterable[str]) -> list[Path]:
 def _recording(dialect: str, path: Path) -> Recording:
     data = json.loads(path.read_bytes())
     response, request = data["response"], data["request"]
-    lines = [{"data": event} if "done" in event else event for event in response["stream"] or ()]  # JSON lines are bare
+    lines = [
+        {"data": event} if "done" in event or "event_type" in event else event for event in response["stream"] or ()
+    ]  # JSON lines are bare
     document, events = (
         response["body"],
         tuple(event["data"] for event in lines if isinstance(event.get("data"), dict)),
@@ -185,7 +192,8 @@ def load(name: str) -> Dialect:
 @cache
 def errors(dialect: str) -> tuple[dict[str, Any], ...]:
     """The bodies of all errors that the dialect's own vendors were recorded to answer with."""
-    places = [place for place in DIALECTS[dialect] if place.partition("/")[0] in ANSWERED[dialect]]
+    folders = ("cohere/v2-chat", "cohere/v2-embed") if dialect.startswith("cohere") else DIALECTS[dialect]
+    places = [place for place in folders if place.partition("/")[0] in ANSWERED[dialect]]
     if dialect == "ollama_generate":  # one server says both
         places += DIALECTS["ollama_chat"]
     found = [json.loads(path.read_bytes())["response"] for path in _files(places)]

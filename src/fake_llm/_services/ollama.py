@@ -36,8 +36,6 @@ _VERSION: Final = "0.17.0"
 _WINDOW: Final = 131_072
 _SIZE: Final = 4_683_087_332
 _MODIFIED: Final = "2026-01-01T00:00:00Z"
-_SHELF: Final = "ollama models"
-"""Those that were fetched or made (`True`), or deleted (`False`), by their name."""
 _KNOWN: Final = (
     *("gpt-oss:20b", "gpt-oss:120b", "qwen3:latest", "qwen3:8b", "llama3.3:latest", "llama3.2:latest"),
     *("llama3.1:latest", "llama3.1:8b", "llama3:latest", "gemma3:latest", "mistral:latest", "phi4:latest"),
@@ -67,6 +65,11 @@ def _asked(exchange: Exchange) -> str:
     return ollama.name_of(exchange.request, exchange.body)
 
 
+def _models(store: Store) -> dict[str, Any]:
+    """What was fetched or made (`True`), or deleted (`False`), by its name."""
+    return store.shelf("ollama models")
+
+
 def _refused(exchange: Exchange, error: Error) -> Response:
     return ollama.failure(exchange, error)
 
@@ -80,14 +83,14 @@ def _deleted(store: Store, exchange: Exchange) -> Response | None:
     name = _asked(exchange)
     if not name:
         return _refused(exchange, _MISSING)
-    if store.shelf(_SHELF).get(_full(name)) is False:
+    if _models(store).get(_full(name)) is False:
         return _refused(exchange, Error("not_found", f"model '{name}' not found"))
     return None
 
 
 def _names(store: Store) -> list[str]:
-    made = [name for name, there in store.shelf(_SHELF).items() if there and name not in _KNOWN]
-    return [*(name for name in _KNOWN if store.shelf(_SHELF).get(name) is not False), *made]
+    made = [name for name, there in _models(store).items() if there and name not in _KNOWN]
+    return [*(name for name in _KNOWN if _models(store).get(name) is not False), *made]
 
 
 def _capabilities(name: str) -> list[str]:
@@ -150,7 +153,7 @@ def pull(store: Store, exchange: Exchange) -> Response:
     name = _asked(exchange)
     if not name:
         return _refused(exchange, _MISSING)
-    store.shelf(_SHELF)[_full(name)] = True
+    _models(store)[_full(name)] = True
     digest = _digest(name)
     layer = {"status": f"pulling {digest[:12]}", "digest": f"sha256:{digest}", "total": _SIZE}
     return _progress(
@@ -191,7 +194,7 @@ def create(store: Store, exchange: Exchange) -> Response:
         return _refused(exchange, _MISSING)
     if not body.get("from") and not body.get("files"):
         return _refused(exchange, Error(400, "neither 'from' or 'files' was specified"))
-    store.shelf(_SHELF)[_full(name)] = True
+    _models(store)[_full(name)] = True
     digest = f"sha256:{_digest(name)}"
     return _progress(
         exchange,
@@ -211,9 +214,9 @@ def copy(store: Store, exchange: Exchange) -> Response:
     for what, name in (("source", source), ("destination", destination)):
         if not isinstance(name, str) or not name:
             return _refused(exchange, Error(400, f'{what} "{name or ""}" is invalid'))
-    if store.shelf(_SHELF).get(_full(str(source))) is False:
+    if _models(store).get(_full(str(source))) is False:
         return _refused(exchange, Error("not_found", f'model "{source}" not found'))
-    store.shelf(_SHELF)[_full(str(destination))] = True
+    _models(store)[_full(str(destination))] = True
     return Response(200)
 
 
@@ -221,7 +224,7 @@ def delete(store: Store, exchange: Exchange) -> Response:
     """`DELETE /api/delete`: an answer without a body; the model isn't there any more."""
     if (refusal := _deleted(store, exchange)) is not None:
         return refusal
-    store.shelf(_SHELF)[_full(_asked(exchange))] = False
+    _models(store)[_full(_asked(exchange))] = False
     return Response(200)
 
 
