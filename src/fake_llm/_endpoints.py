@@ -452,12 +452,14 @@ def _look_up(
     )
 
 
-def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+def _without_sdk(
+    variable: str, dummy: str, *others: str, modules: tuple[str, ...] = ("dspy", "lm15", "litellm")
+) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for those who speak to this provider without an SDK of it: lm15, which DSPy carries a copy of, and LiteLLM.
 
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
-    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+    return tuple((module, variable, dummy, others) for module in modules)
 
 
 _VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
@@ -530,7 +532,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
+            *_without_sdk("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
@@ -551,7 +553,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
+            *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
         endpoints=(
             *_messages(),
@@ -566,8 +568,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
-            ("litellm", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),  # which needs no SDK of Google
-            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+            *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
             _generate_content(),
@@ -597,7 +598,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",
@@ -645,7 +646,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=(*_responses(), *_messages()),
         base_urls="FIREWORKS_BASE_URL",
-        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+        credentials=(
+            ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
+            *_without_sdk(
+                *("FIREWORKS_API_KEY", "fw_fake_llm"),
+                *("FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+                modules=("litellm",),
+            ),
+        ),
     ),
     _compatible(
         "deepseek",
@@ -754,7 +762,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
-        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("zai", "ZAI_API_KEY", "fake-llm", ()),
+            # LiteLLM has a key of its own for the Chinese host (1.110, 2026-11)
+            *_without_sdk("BIGMODEL_API_KEY", "fake-llm", modules=("litellm",)),
+        ),
     ),
     _compatible(
         "dashscope",
