@@ -19,7 +19,7 @@ LAYERS = (
     ("_public", "_witness"),
     ("_errors", "_json"),
     ("_model",),
-    ("_turns",),
+    ("_form", "_turns"),
     ("_dialect", "_options"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens", "_vectors"),
     ("_services",),
