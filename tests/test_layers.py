@@ -21,6 +21,7 @@ LAYERS = (
     ("_model",),
     ("_turns",),
     ("_dialect", "_options"),
+    ("_response_tools",),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),

@@ -399,31 +399,8 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
 
 
 def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if not document or document.get("status") not in ("completed", "incomplete"):
-        return (
-            "error in a stream"
-            if recording.document is None and not recording.body.get("background")
-            else "background"
-            if recording.body.get("background")
-            else "failed answers"
-        )
-    if recording.body.get("background"):
-        return "background"
-    others = sorted({item["type"] for item in document["output"]} - {"message", "function_call", "reasoning"})
-    if others:
-        return (
-            "compaction"
-            if "compaction" in others
-            else "MCP"
-            if any("mcp" in kind for kind in others)
-            else "items of built-in tools"
-        )
-    if any(tool["type"] != "function" for tool in recording.body.get("tools") or ()):
-        return "built-in tools offered"
-    if any(
-        part.get("annotations") for item in document["output"] if item["type"] == "message" for part in item["content"]
-    ):
-        return "citations"
+    if not document or document.get("status") not in ("completed", "incomplete", "queued"):
+        return "error in a stream" if recording.document is None else "error with a status of 200"
     return None
 
 
