@@ -9,7 +9,7 @@ from typing import Any
 
 from fake_llm._dialect import Asked, Choice, Dialect, Exchange, Ids
 from fake_llm._model import Headers, Request, Usage
-from fake_llm._turns import Refusal, Thinking, ToolCall
+from fake_llm._turns import Audio, Citation, Refusal, ServerTool, Thinking, ToolCall
 
 __all__ = ["TURNS", "Turn", "exchange"]
 
@@ -39,13 +39,15 @@ class Turn:
     logprobs: tuple[Any, ...] | None = None
     usage: Usage = _USAGE
     include_usage: bool = True
+    only: str | None = None
+    """The one dialect that has these tools of a provider."""
     broken: bool = False
     """Whether its arguments aren't JSON: where arguments are an object on the wire, no schema lets that through."""
 
     def carried(self, dialect: Dialect) -> bool:
         """Whether the vendor can say this."""
         kinds = {type(part) for parts, _ in self.choices for part in parts}
-        speakable = not self.broken or dialect.name.startswith("openai")
+        speakable = (not self.broken or dialect.name.startswith("openai")) and self.only in (None, dialect.name)
         return speakable and kinds <= dialect.carries and (len(self.choices) == 1 or dialect.choices)
 
 
@@ -55,6 +57,8 @@ def _said(*parts: Any, finish: str = "stop", **asked: Any) -> Turn:
 
 _PARIS = ToolCall("get_weather", {"city": "Paris"})
 _OSLO = ToolCall("get_weather", {"city": "Oslo"})
+
+_ASKED = {"server": "wiki", "name": "ask", "arguments": {"question": "Who?"}}
 
 TURNS: Mapping[str, Turn] = {
     "text": _said("It is sunny in Paris, as ever."),
@@ -83,6 +87,24 @@ TURNS: Mapping[str, Turn] = {
     "two-choices": Turn(choices=((("Heads.",), "stop"), (("Tails, by all means.",), "length"))),
     "usage": _said("Hello.", usage=Usage(100, 50, cached_tokens=64, cache_write_tokens=8, reasoning_tokens=30)),
     "no-usage": _said("Hello.", usage=Usage(0, 0)),
+    "citation": _said("The sky is ", Citation("blue", "https://sky.example", title="Sky"), "."),
+    "web-search": _said(
+        ServerTool("web_search", {"query": "sky"}, [{"url": "https://sky.example", "title": "Sky"}]), "It is blue."
+    ),
+    "code-execution": _said(ServerTool("code_execution", {"code": "print(1 + 1)"}, "2\n"), "Two."),
+    "file-search": _said(ServerTool("file_search", {"query": "sky"}, []), "Blue.", only="openai_responses"),
+    "file-citation": _said(Citation("Blue", "file-1", title="sky.txt"), ".", only="openai_responses"),
+    "mcp": _said(ServerTool("mcp", _ASKED, "Ada."), "Ada.", only="openai_responses"),
+    "mcp-failed": _said(ServerTool("mcp", _ASKED, error="It broke."), "No.", only="openai_responses"),
+    "mcp-tools": _said(
+        ServerTool("mcp_list_tools", {"server": "wiki"}, [{"name": "ask", "input_schema": {"type": "object"}}]),
+        only="openai_responses",
+    ),
+    "mcp-approval": _said(ServerTool("mcp_approval_request", _ASKED), only="openai_responses"),
+    "tool-search": _said(ServerTool("tool_search", {"paths": ["ask"]}, []), only="openai_responses"),
+    "hosted-shell": _said(ServerTool("shell", {"commands": ["ls"]}, "a.txt"), only="openai_responses"),
+    "compaction": _said("Long.", ServerTool("compaction", {}, "gAAAAA"), only="openai_responses"),
+    "sound": _said(Audio(b"RIFF....WAVE", transcript="Hello!")),
     "logprobs": _said("Hello there", logprobs=(("Hello", -0.25), (" there", -1.5))),
 }
 
