@@ -26,6 +26,7 @@ FREE = frozenset(
         "created",
         "created_at",
         "completed_at",
+        "expires_at",
         "createTime",
         "system_fingerprint",
         "obfuscation",
@@ -386,15 +387,6 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
     since = _SINCE.get(recording.provider)
     if since is not None and 0 < document["created"] < since:
         return "a host's older wire"
-    for choice in document["choices"]:
-        message = choice.get("message") or {}
-        for key, kind in (
-            ("audio", "audio output"),
-            ("function_call", "legacy functions"),
-            ("annotations", "citations"),
-        ):
-            if message.get(key):
-                return kind
     return None
 
 

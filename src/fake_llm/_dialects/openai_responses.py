@@ -23,6 +23,7 @@ from fake_llm._dialect import (
     Ids,
     WireEvent,
     as_written,
+    free_text,
     json_kind,
     media,
     merge,
@@ -1007,7 +1008,7 @@ class _Builder:
                 "type": "custom_tool_call",
                 "status": "completed",
                 "call_id": part.id,
-                "input": _input(part),
+                "input": free_text(part),
                 "name": part.name,
             }
         else:
@@ -1057,17 +1058,6 @@ _FORMATS: Final = {
     "image/svg+xml": "svg",
 }
 _MEDIA_TYPES: Final = {form: media_type for media_type, form in _FORMATS.items()}
-
-
-def _input(part: ToolCall) -> str:
-    """What a custom tool gets: text, which `{"input": text}` says too."""
-    if (
-        isinstance(part.arguments, Mapping)
-        and part.arguments.keys() == {"input"}
-        and isinstance(part.arguments["input"], str)
-    ):
-        return str(part.arguments["input"])
-    return part.json
 
 
 def _logprobs(choice: Choice, top: Any) -> dict[int, list[tuple[int, Any]]]:
@@ -1316,7 +1306,7 @@ def _tell_custom(choice: Choice, item: _Item, place: int, logprobs: dict[int, li
     item_id = body["id"]
     part = choice.parts[item.parts[0][0]]
     assert isinstance(part, ToolCall)
-    cut = dataclasses.replace(choice, parts=(ToolCall(part.name, _input(part)),))
+    cut = dataclasses.replace(choice, parts=(ToolCall(part.name, free_text(part)),))
     told = [_added({**body, "status": "in_progress", "input": ""}, place)]
     told += [
         Delta(
