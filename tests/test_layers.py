@@ -22,7 +22,7 @@ LAYERS = (
     ("_turns",),
     ("_dialect", "_options"),
     ("_response_tools",),
-    ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens", "_vectors"),
+    ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),
     ("_routes",),
