@@ -14,12 +14,20 @@ from typing import Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini,
+    openai_chat,
+    openai_completions,
+    openai_responses,
+)
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
+from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
@@ -204,6 +212,27 @@ def _chat(
     )
 
 
+def _completions(
+    *, whole: Whole = COMPACT, wire: Wire = COMPATIBLE_SSE, difference: Difference, prefix: str | None = None
+) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/completions",
+        dialect=openai_completions.DIALECT,
+        whole=whole,
+        wire=wire,
+        difference=difference,
+        prefix=prefix,
+    )
+
+
+OPENAI_ERRORS: Final = Difference(
+    headers=openai_chat.DIALECT.headers,
+    failure=openai_chat.DIALECT.failure,
+    failure_events=openai_chat.DIALECT.failure_events,
+)
+
+
 def _responses(
     *,
     whole: Whole = OPENAI_PRETTY_BARE,
@@ -367,6 +396,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(
             _chat(whole=OPENAI_PRETTY),
             *_responses(),
+            _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -440,6 +470,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES),
+            _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
@@ -460,6 +491,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
+        more=(_completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -470,7 +502,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         difference=FIREWORKS,
         wire=BARE_SSE,
-        more=(*_responses(), *_messages()),
+        more=(*_responses(), *_messages(), _completions(wire=BARE_SSE, difference=completions(FIREWORKS))),
         base_urls="FIREWORKS_BASE_URL",
         credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
     ),
@@ -482,6 +514,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("langchain_deepseek", "DEEPSEEK_API_KEY", "sk-fake-llm", ()),),
         more=(
             *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
+            _completions(difference=completions(DEEPSEEK)),
             *_messages("/anthropic[/v1]"),
         ),
     ),
@@ -495,7 +528,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
         credentials=(("openrouter", "OPENROUTER_API_KEY", "sk-or-fake-llm", ()),),
-        more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
+            *_messages(),
+            _completions(whole=OPENROUTER_WHOLE, wire=OPENROUTER_SSE, difference=completions(OPENROUTER)),
+        ),
     ),
     _compatible(
         "xai",

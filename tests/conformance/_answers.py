@@ -168,6 +168,7 @@ def _gemini_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
 _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]]] = {
     "openai_chat": _chat_logprobs,
     "openai_responses": _responses_logprobs,
+    "openai_completions": lambda document: [],
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
 }
@@ -290,6 +291,7 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
 _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
     "openai_chat": _chat_whole,
     "openai_responses": _responses_whole,
+    "openai_completions": lambda events: events[-1],
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
 }
@@ -435,6 +437,7 @@ def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str |
 _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
+    "openai_completions": lambda recording, document: None,
     "anthropic_messages": _anthropic_excluded,
     "gemini": _gemini_excluded,
 }

@@ -136,12 +136,14 @@ def _with_id(dialect: Dialect, ids: Ids, part: Any) -> Any:
 _PROVIDERS = {
     "openai_chat": "openai",
     "openai_responses": "openai",
+    "openai_completions": "openai",
     "anthropic_messages": "anthropic",
     "gemini": "gemini",
 }
 _MODELS = {
     "openai_chat": "gpt-4o",
     "openai_responses": "gpt-5",
+    "openai_completions": "gpt-3.5-turbo-instruct",
     "anthropic_messages": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
 }
@@ -182,6 +184,17 @@ def _responses(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
     if stream:
         body["stream"] = True
     return "https://api.openai.com/v1/responses", body
+
+
+def _completions(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": "gpt-3.5-turbo-instruct", "prompt": "Hello"}
+    if turn.logprobs:
+        body["logprobs"] = 2
+    if len(turn.choices) > 1:
+        body["n"] = len(turn.choices)
+    if stream:
+        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if turn.include_usage else {})}
+    return "https://api.openai.com/v1/completions", body
 
 
 def _anthropic(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
@@ -228,4 +241,10 @@ def _gemini(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
     return f"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:{verb}", body
 
 
-_REQUESTS = {"openai_chat": _chat, "openai_responses": _responses, "anthropic_messages": _anthropic, "gemini": _gemini}
+_REQUESTS = {
+    "openai_chat": _chat,
+    "openai_responses": _responses,
+    "openai_completions": _completions,
+    "anthropic_messages": _anthropic,
+    "gemini": _gemini,
+}
