@@ -50,8 +50,19 @@ from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, identity, models, tokens, traces
-from fake_llm._services._base import Service
+from fake_llm._services import (
+    batches,
+    embeddings,
+    files,
+    huggingface,
+    identity,
+    models,
+    moderation,
+    stored,
+    tokens,
+    traces,
+)
+from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
 
@@ -72,7 +83,9 @@ class Endpoint:
         wire: The layout of a stream, or a function of the request that chooses it; `None` where
             nothing is streamed.
         service: Answers what isn't generation.
+        memory: What an answer builds on, and what is kept of it.
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
+        deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
     """
@@ -84,7 +97,9 @@ class Endpoint:
     whole: Whole = COMPACT
     wire: Wire | Callable[[Request], Wire] | None = None
     service: Service | None = None
+    memory: Memory | None = None
     side: bool = False
+    deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
 
@@ -200,6 +215,7 @@ def _chat(
     wire: Wire = OPENAI_CHAT_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> Endpoint:
     return Endpoint(
         operation="chat",
@@ -207,6 +223,7 @@ def _chat(
         dialect=openai_chat.DIALECT,
         whole=whole,
         wire=wire,
+        memory=memory,
         difference=difference,
         prefix=prefix,
     )
@@ -239,6 +256,7 @@ def _responses(
     wire: Wire = OPENAI_RESPONSES_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Endpoint, ...]:
     dialect = openai_responses.DIALECT
     return (
@@ -248,6 +266,7 @@ def _responses(
             dialect=dialect,
             whole=whole,
             wire=wire,
+            memory=memory,
             difference=difference,
             prefix=prefix,
         ),
@@ -309,6 +328,75 @@ def _models(
 
 
 OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
+
+
+def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[Endpoint, ...]:
+    """What is asked of what is kept: operation, method, path and service."""
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=dialect,
+            whole=OPENAI_PRETTY_BARE,
+            wire=OPENAI_RESPONSES_SSE,
+            service=service,
+            side=True,
+            deliberate=True,
+        )
+        for operation, method, path, service in rows
+    )
+
+
+_MESSAGE_BATCH: Final = "/messages/batches/{batch}"
+ANTHROPIC_BATCHES: Final = tuple(
+    replace(row, whole=COMPACT, wire=None)
+    for row in _stored(
+        anthropic_messages.DIALECT,
+        ("batches", "POST", "/messages/batches", batches.anthropic_create),
+        ("batches", "GET", "/messages/batches", batches.anthropic_list),
+        ("batches", "GET", _MESSAGE_BATCH, batches.anthropic_retrieve),
+        ("batches", "GET", f"{_MESSAGE_BATCH}/results", batches.anthropic_results),
+        ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
+        ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
+    )
+)
+_CONVERSATION: Final = "/conversations/{conversation}"
+_COMPLETION: Final = "/chat/completions/{completion}"
+OPENAI_STORED: Final = (
+    *_stored(
+        openai_responses.DIALECT,
+        ("responses", "GET", "/responses/{response}", stored.response_retrieve),
+        ("responses", "DELETE", "/responses/{response}", stored.response_delete),
+        ("responses", "POST", "/responses/{response}/cancel", stored.response_cancel),
+        ("responses", "GET", "/responses/{response}/input_items", stored.response_input_items),
+        ("conversations", "POST", "/conversations", stored.conversation_create),
+        ("conversations", "GET", _CONVERSATION, stored.conversation_retrieve),
+        ("conversations", "POST", _CONVERSATION, stored.conversation_update),
+        ("conversations", "DELETE", _CONVERSATION, stored.conversation_delete),
+        ("conversations", "GET", f"{_CONVERSATION}/items", stored.conversation_items),
+        ("conversations", "POST", f"{_CONVERSATION}/items", stored.conversation_items_create),
+        ("conversations", "GET", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item),
+        ("conversations", "DELETE", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item_delete),
+    ),
+    *_stored(
+        openai_chat.DIALECT,
+        ("files", "POST", "/files", files.create),
+        ("files", "GET", "/files", files.list_all),
+        ("files", "GET", "/files/{file}", files.retrieve),
+        ("files", "GET", "/files/{file}/content", files.content),
+        ("files", "DELETE", "/files/{file}", files.delete),
+        ("batches", "POST", "/batches", batches.openai_create),
+        ("batches", "GET", "/batches", batches.openai_list),
+        ("batches", "GET", "/batches/{batch}", batches.openai_retrieve),
+        ("batches", "POST", "/batches/{batch}/cancel", batches.openai_cancel),
+        ("completions", "GET", "/chat/completions", stored.chat_list),
+        ("completions", "GET", _COMPLETION, stored.chat_retrieve),
+        ("completions", "POST", _COMPLETION, stored.chat_update),
+        ("completions", "DELETE", _COMPLETION, stored.chat_delete),
+        ("completions", "GET", f"{_COMPLETION}/messages", stored.chat_messages),
+    ),
+)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
@@ -394,8 +482,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
-            _chat(whole=OPENAI_PRETTY),
-            *_responses(),
+            _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
+            *_responses(memory=stored.RESPONSES),
+            *OPENAI_STORED,
+            Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
             _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
             *OPENAI_MODELS,
@@ -415,6 +505,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         endpoints=(
             *_messages(),
+            *ANTHROPIC_BATCHES,
             *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
         ),
     ),
@@ -467,9 +558,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
-            *_responses(difference=AZURE_RESPONSES),
+            *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED,
             _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
@@ -540,7 +632,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=XAI,
         credentials=(("langchain_xai", "XAI_API_KEY", "xai-fake-llm", ()),),
         wire=BARE_SSE,
-        more=(*_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED[:2],
+            *_messages(),
+        ),
     ),
     _compatible(
         "perplexity",

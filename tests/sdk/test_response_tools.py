@@ -378,15 +378,6 @@ def test_encrypted_reasoning(mode: str) -> None:
     assert second.output[0].encrypted_content.startswith("gAAAAA")
 
 
-def test_background() -> None:
-    with fake_llm.intercept([Reply(finish_reason="queued"), "Later."]):
-        queued, _ = ask("whole", background=True)
-        _, events = ask("stream", background=True)
-
-    assert (queued.status, queued.output, queued.usage, queued.background) == ("queued", [], None, True)
-    assert [event.type for event in events[:3]] == ["response.created", "response.queued", "response.in_progress"]
-
-
 @pytest.mark.parametrize("mode", ["whole", "stream"])
 @pytest.mark.parametrize(
     ("word", "status"), [("length", "incomplete"), ("content_filter", "incomplete"), ("failed", "failed")]

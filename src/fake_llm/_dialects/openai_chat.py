@@ -51,7 +51,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Audio, Citation, Error, Refusal, Reply, Thinking, ToolCall
 
-__all__ = ["BAD_JSON", "DIALECT", "pad", "refused", "wrong_type"]
+__all__ = ["BAD_JSON", "DIALECT", "document", "pad", "refused", "wrong_type"]
 
 Chunk: TypeAlias = "tuple[bool, dict[str, Any], dict[str, Any] | None]"
 """Whether it carries content, its delta, its logprobs."""

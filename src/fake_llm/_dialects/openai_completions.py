@@ -268,7 +268,7 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
 
     content: list[WireEvent] = []
     for row in zip_longest(*(_streamed(exchange, index) for index in range(len(exchange.choices)))):
-        content += [Delta(chunk(index, *told, None)) for index, told in enumerate(row) if told is not None]
+        content += [Delta(chunk(index, told[0], told[1], None)) for index, told in enumerate(row) if told is not None]
     closing: list[WireEvent] = [
         chunk(index, "", None, _FINISH.get(choice.finish_reason, choice.finish_reason))
         for index, choice in enumerate(exchange.choices)
