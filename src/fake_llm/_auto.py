@@ -261,7 +261,7 @@ class _Maker:
         kinds = [kind for kind in wanted if isinstance(kind, str)] if isinstance(wanted, list) else [wanted]
         why = UnmadeError(f"it has no type that is known, at {name!r}")
         for kind in sorted(kinds, key=lambda kind: kind == "null"):
-            make = self._MAKE.get(kind if isinstance(kind, str) else _implied(schema))
+            make = _MAKE.get(kind if isinstance(kind, str) else _implied(schema))
             if make is not None:
                 try:
                     return make(self, schema, name)
@@ -426,15 +426,16 @@ class _Maker:
                 return found
         return schema.get("additionalProperties", True)
 
-    _MAKE: Final[Mapping[str, Callable[[_Maker, Schema, str], Any]]] = {
-        "null": _null,
-        "boolean": _boolean,
-        "integer": _integer,
-        "number": _number,
-        "string": _string,
-        "array": _array,
-        "object": _object,
-    }
+
+_MAKE: Final[Mapping[str, Callable[[_Maker, Schema, str], Any]]] = {
+    "null": _Maker._null,
+    "boolean": _Maker._boolean,
+    "integer": _Maker._integer,
+    "number": _Maker._number,
+    "string": _Maker._string,
+    "array": _Maker._array,
+    "object": _Maker._object,
+}
 
 
 def _given(schema: Schema) -> Iterator[Any]:

@@ -145,7 +145,9 @@ def _refused(text: str, param: str | None = None, code: str | None = None) -> Er
 
 # --- answers ----------------------------------------------------------------------------------------
 
-_FINISH: Final = dict.fromkeys(("refusal", "stop_sequence", "pause", "malformed_tool_call", "tool_calls"), "stop")
+_FINISH: Final[Mapping[str, str]] = dict.fromkeys(
+    ("refusal", "stop_sequence", "pause", "malformed_tool_call", "tool_calls"), "stop"
+)
 
 
 def _prompt_of(exchange: Exchange, index: int) -> Any:
