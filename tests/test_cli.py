@@ -111,7 +111,7 @@ def test_every_provider_and_endpoint_is_listed(capsys: pytest.CaptureFixture[str
                     endpoint.method,
                     provider.prefix_of(endpoint) + endpoint.path,
                 ]
-                assert line.endswith((" events", " array", " stream")) == (endpoint.wire is not None)
+                assert line.endswith((" events", " array", " lines", " stream")) == (endpoint.wire is not None)
     assert refused.splitlines() == [
         f"  {provider.name}: {', '.join(provider.hosts)}" for provider in PROVIDERS if not provider.endpoints
     ]

@@ -10,14 +10,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
 from fake_llm._dialects import (
     anthropic_messages,
     bedrock_converse,
+    cohere,
     gemini,
+    ollama,
     openai_chat,
     openai_completions,
     openai_responses,
@@ -36,6 +38,7 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -48,7 +51,7 @@ from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
-from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
+from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
     batches,
@@ -58,10 +61,13 @@ from fake_llm._services import (
     identity,
     models,
     moderation,
+    rerank,
     stored,
     tokens,
     traces,
 )
+from fake_llm._services import cohere as cohere_services
+from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -88,6 +94,7 @@ class Endpoint:
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
+        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
     """
 
     operation: str
@@ -102,6 +109,7 @@ class Endpoint:
     deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
+    instead: Callable[[Any], Endpoint | None] | None = None
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -201,11 +209,21 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
+COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
+MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
+OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
 
 def gemini_wire(request: Request) -> Wire:
     """Server-sent events with `alt=sse`, else a JSON array."""
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
+
+
+def cohere_wire(request: Request) -> Wire:
+    """Server-sent events, for who takes JSON alone (as LiteLLM does and reads, 1.110, 2026-11) lines."""
+    return COHERE_LINES if request.headers.get("accept", "").strip() == "application/json" else COHERE_SSE
 
 
 def _chat(
@@ -457,13 +475,67 @@ def _look_up(
     )
 
 
-def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+def _without_sdk(
+    variable: str, dummy: str, *others: str, modules: tuple[str, ...] = ("dspy", "lm15", "litellm")
+) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for those who speak to this provider without an SDK of it: lm15, which DSPy carries a copy of, and LiteLLM.
 
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
-    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+    return tuple((module, variable, dummy, others) for module in modules)
 
+
+def _ollama(path: str, dialect: Dialect) -> Endpoint:
+    """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
+    row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
+    loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
+
+    def instead(body: Any) -> Endpoint | None:
+        return loading if ollama.idle(body) is not None else None
+
+    return replace(row, instead=instead)
+
+
+def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=ollama.CHAT,
+            whole=OLLAMA_WHOLE,
+            service=service,
+            side=True,
+            prefix="",
+        )
+        for method in methods.split()
+    )
+
+
+_OLLAMA: Final = (
+    _ollama("/api/chat", ollama.CHAT),
+    _ollama("/api/generate", ollama.GENERATE),
+    Endpoint(
+        operation="embeddings",
+        path="/api/(embed|embeddings)",
+        dialect=embeddings.OLLAMA,
+        whole=OLLAMA_WHOLE,
+        prefix="",
+    ),
+    # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
+    *_ollama_side("POST", "/api/show", ollama_services.show),
+    *_ollama_side("GET HEAD", "/api/tags", ollama_services.tags),
+    *_ollama_side("GET", "/api/ps", ollama_services.running),
+    *_ollama_side("POST", "/api/pull", ollama_services.pull),
+    *_ollama_side("POST", "/api/push", ollama_services.push),
+    *_ollama_side("POST", "/api/create", ollama_services.create),
+    *_ollama_side("POST", "/api/copy", ollama_services.copy),
+    *_ollama_side("DELETE", "/api/delete", ollama_services.delete),
+    *_ollama_side("POST HEAD", "/api/blobs/{digest...}", ollama_services.blob, "files"),
+    *_ollama_side("GET HEAD", "/api/version", ollama_services.version, "warm_up"),
+    *_ollama_side("GET HEAD", "[/]", ollama_services.root, "warm_up"),
+)
+"""Ollama's own API (its server's routes, 2026-08)."""
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
@@ -479,7 +551,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
+            *_without_sdk("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
@@ -501,7 +573,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
+            *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
         endpoints=(
             *_messages(),
@@ -516,7 +588,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
-            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+            *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
             _generate_content(),
@@ -546,7 +618,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",
@@ -596,7 +668,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=(*_responses(), *_messages(), _completions(wire=BARE_SSE, difference=completions(FIREWORKS))),
         base_urls="FIREWORKS_BASE_URL",
-        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+        credentials=(
+            ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
+            *_without_sdk(
+                *("FIREWORKS_API_KEY", "fw_fake_llm"),
+                *("FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+                modules=("litellm",),
+            ),
+        ),
     ),
     _compatible(
         "deepseek",
@@ -710,7 +789,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
-        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("zai", "ZAI_API_KEY", "fake-llm", ()),
+            # LiteLLM has a key of its own for the Chinese host (1.110, 2026-11)
+            *_without_sdk("BIGMODEL_API_KEY", "fake-llm", modules=("litellm",)),
+        ),
     ),
     _compatible(
         "dashscope",
@@ -780,10 +863,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(
             *_responses(),
             *_messages(),
-            # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
-            _look_up("/api/show", models.ollama_show, method="POST", prefix=""),
+            *_OLLAMA,
         ),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
+        credentials=(("ollama", "OLLAMA_API_KEY", "fake-llm", ()),),
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible(
@@ -792,6 +875,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "",
         embeds=True,
         more=(*_responses(), *_messages("/v1")),
+    ),
+    Provider(
+        name="mistral",
+        hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai"),
+        prefix="/v1",
+        base_urls=("MISTRAL_BASE_URL", "MISTRAL_API_BASE"),  # langchain-mistralai 1.1, LiteLLM 1.110 (2026-11)
+        credentials=(
+            ("mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+            ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+        ),
+        endpoints=(
+            _chat(wire=MISTRAL_SSE, difference=MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=MISTRAL_AGENTS),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings",
+                dialect=embeddings.MISTRAL,
+                difference=MISTRAL_EMBEDDINGS,
+            ),
+            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+        ),
     ),
     Provider(
         name="bedrock",
@@ -830,6 +935,37 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
+    Provider(
+        name="cohere",
+        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
+        endpoints=(
+            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
+            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
+            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
+            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
+            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
+            *(
+                Endpoint(
+                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
+                )
+                for operation, method, path, service in (
+                    ("models", "GET", "/v1/models", cohere_services.models),
+                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
+                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
+                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
+                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
+                )
+            ),
+            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
+            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
+        ),
+        base_urls=("CO_API_URL",),
+        credentials=(
+            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
+            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
+        ),
+    ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
@@ -840,8 +976,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
-    Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),

@@ -287,7 +287,7 @@ class FakeLLM:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, an `aiohttp.ClientSession`, a client
                 of boto3, a `respx` router or `respx` itself, a
                 `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
-                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai or mistralai (whose calls are refused so far).
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
@@ -424,6 +424,8 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
+        if endpoint is not None and endpoint.instead is not None:
+            endpoint = endpoint.instead(_parsed(request)) or endpoint
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
         ):  # an SDK's own errand asks no model

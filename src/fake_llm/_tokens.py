@@ -22,6 +22,7 @@ _FLAT: Final = {
             "data",
             "url",
             "image_url",
+            "images",
             "file_data",
             "b64_json",
             "encrypted_content",
@@ -46,6 +47,7 @@ _CONVERSATION: Final = frozenset(
         "functions",
         "response_format",
         "prompt",
+        *("message", "chat_history", "preamble", "tool_results", "documents"),  # Cohere's
     }
 )
 

@@ -38,10 +38,16 @@ FREE = frozenset(
         "inference_geo",
         "seed",
         "token_id",
+        *("response_id", "generation_id"),
         "end_offset",
+        "total_duration",
+        "load_duration",
+        "prompt_eval_duration",
+        "eval_duration",
+        "context[]",
     ]
 )
-"""Keys whose values may differ: ids, times, fingerprints and what is opaque to everybody but the vendor."""
+"""Keys whose values may differ: ids, times, durations, fingerprints and what is opaque to everybody but the vendor."""
 
 
 @cache
@@ -171,6 +177,9 @@ _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]
     "openai_completions": lambda document: [],
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda document: []),
+    "ollama_chat": lambda document: [document.get("logprobs")],
+    "ollama_generate": lambda document: [document.get("logprobs")],
 }
 
 
@@ -210,9 +219,27 @@ def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
+def _add_blocks(message: dict[str, Any], content: Any) -> None:
+    """Mistral's content, of which a part is a list."""
+    old = message.get("content") or []
+    blocks = [{"type": "text", "text": old}] if isinstance(old, str) else old
+    message["content"] = blocks
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        last = blocks[-1] if blocks else {}
+        if last.get("type") != block["type"]:
+            blocks.append(block)
+        elif block["type"] == "text":
+            last["text"] += block["text"]
+        else:
+            last["thinking"][0]["text"] += block["thinking"][0]["text"]
+            last["closed"] = True
+
+
 def _add_delta(message: dict[str, Any], delta: dict[str, Any]) -> None:
     for key, value in delta.items():
-        if key == "tool_calls":
+        if key == "content" and (isinstance(value, list) or (value and isinstance(message.get(key), list))):
+            _add_blocks(message, value)
+        elif key == "tool_calls":
             calls = message.setdefault("tool_calls", [])
             for call in value:
                 if call["index"] == len(calls):
@@ -288,12 +315,63 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
+def _cohere_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        kind, said = event["type"], event.get("delta", {}).get("message") or {}
+        if kind == "message-start":
+            document = {"id": event["id"], "message": {"role": said["role"]}}
+        message = document["message"]
+        if kind == "content-start":
+            message.setdefault("content", []).append(said["content"])
+        elif kind == "content-delta":
+            ((key, piece),) = said["content"].items()
+            message["content"][event["index"]][key] += piece
+        elif kind == "tool-plan-delta":
+            message["tool_plan"] = message.get("tool_plan", "") + said["tool_plan"]
+        elif kind == "tool-call-start":
+            message.setdefault("tool_calls", []).append(said["tool_calls"])
+        elif kind == "tool-call-delta":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] += said["tool_calls"]["function"]["arguments"]
+        elif kind == "tool-call-end":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] = function["arguments"] or "{}"
+        elif kind == "citation-start":
+            message.setdefault("citations", []).append(said["citations"])
+        elif kind == "message-end":
+            document |= event["delta"]
+    return document
+
+
+def _cohere_v1_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = events[-1]["response"]
+    return document
+
+
+def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document = copy.deepcopy(events[-1])
+    holder = document.get("message", document)
+    for event in reversed(events[:-1]):
+        said = event.get("message", event)
+        for key in ("content", "response", "thinking"):
+            if key in said:
+                holder[key] = said[key] + holder.get(key, "")
+        if "tool_calls" in said:
+            holder["tool_calls"] = said["tool_calls"] + holder.get("tool_calls", [])
+    return document
+
+
 _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
     "openai_chat": _chat_whole,
     "openai_responses": _responses_whole,
     "openai_completions": lambda events: events[-1],
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
+    "cohere_chat_v2": _cohere_whole,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1_whole),
+    "ollama_chat": _ollama_whole,
+    "ollama_generate": _ollama_whole,
 }
 
 
@@ -318,11 +396,20 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         return (
             "last chunk" if any("finishReason" in candidate for candidate in event.get("candidates") or ()) else "chunk"
         )
+    if dialect.startswith("ollama"):
+        said = event.get("message", event)
+        if event["done"]:
+            return "last line"
+        return next((f"line of {key}" for key in ("tool_calls", "thinking", "images") if key in said), "line of text")
     if dialect == "openai_chat":
         choices = event["choices"]
         if not choices:
             return "prompt chunk" if "prompt_filter_results" in event else "usage chunk"
         return f"{_chat_delta(choices[0])} chunk"
+    if dialect.startswith("cohere"):
+        content = (event.get("delta", {}).get("message") or {}).get("content") or {}
+        named = " ".join(key for key in ("text", "thinking") if key in content)
+        return f"{event.get('type') or event['event_type']} {named}".strip()
     inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
     named = inner.get("type") if isinstance(inner, dict) else None
     return f"{event['type']} {named}" if named else str(event["type"])
@@ -389,6 +476,8 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
     since = _SINCE.get(recording.provider)
     if since is not None and 0 < document["created"] < since:
         return "a host's older wire"
+    if recording.provider == "mistral" and document["model"].startswith("zai-"):
+        return "a model of another vendor"
     return None
 
 
@@ -434,10 +523,17 @@ def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str |
     return None
 
 
+def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    return None if document["done"] else "a recording that ends in the middle of its stream"
+
+
 _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
     "openai_completions": lambda recording, document: None,
     "anthropic_messages": _anthropic_excluded,
     "gemini": _gemini_excluded,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),
+    "ollama_chat": _ollama_excluded,
+    "ollama_generate": _ollama_excluded,
 }

@@ -14,7 +14,7 @@ import pytest
 from _answers import excluded
 from _recorded import load_spec, recordings
 
-__all__ = ["complaints", "untrue"]
+__all__ = ["complaints", "schema_complaints", "untrue"]
 
 _GEMINI = "GoogleCloudAiplatformV1beta1GenerateContentResponse"
 _SPECS: Mapping[str, tuple[str, str, str]] = {
@@ -22,6 +22,8 @@ _SPECS: Mapping[str, tuple[str, str, str]] = {
     "openai_responses": ("openai", "Response", "ResponseStreamEvent"),
     "openai_completions": ("openai", "CreateCompletionResponse", "CreateCompletionResponse"),
     "gemini": ("vertex-gemini", _GEMINI, _GEMINI),
+    "ollama_chat": ("ollama", "ChatResponse", "ChatStreamEvent"),
+    "ollama_generate": ("ollama", "GenerateResponse", "GenerateStreamEvent"),
 }
 
 
@@ -33,7 +35,14 @@ def complaints(dialect: str, payload: Mapping[str, Any], *, event: bool) -> list
     """What the vendor's schema says against an answer or event, but for what it says against real ones too."""
     if dialect == "anthropic_messages":
         return _sdk_complaints(payload, event=event)
+    if dialect.startswith("cohere"):
+        return _cohere_complaints(dialect, payload, event=event)
     return [complaint for complaint in _said(dialect, payload, event=event) if complaint not in untrue(dialect)]
+
+
+def schema_complaints(spec: str, name: str, payload: Mapping[str, Any]) -> list[str]:
+    """What one definition of a vendor's schema says against a payload."""
+    return [said for error in _validator(spec, name).iter_errors(payload) for said in _words(name, error)]
 
 
 @cache
@@ -105,6 +114,26 @@ def _sdk_complaints(payload: Mapping[str, Any], *, event: bool) -> list[str]:
         pydantic.TypeAdapter(types.RawMessageStreamEvent if event else types.Message).validate_python(
             payload, strict=True
         )
+    except pydantic.ValidationError as error:
+        return [f"{item['loc']}: {item['msg']}" for item in error.errors()]
+    return []
+
+
+_COHERE: Mapping[str, tuple[str, str]] = {
+    "cohere_chat_v2": ("V2ChatResponse", "V2ChatStreamResponse"),
+    "cohere_chat_v1": ("NonStreamedChatResponse", "StreamedChatResponse"),
+    "cohere_generate_v1": ("Generation", "GenerateStreamedResponse"),
+}
+
+
+def _cohere_complaints(dialect: str, payload: Mapping[str, Any], *, event: bool) -> list[str]:
+    """Cohere's schema is that of its SDK, whose models check only when they are asked to."""
+    pydantic = pytest.importorskip("pydantic")
+    cohere = pytest.importorskip("cohere", minversion="7")
+    if payload.get("event_type") == "tool-calls-chunk" and "tool_call_delta" not in payload:
+        return []  # text alone, which the SDK's types don't know
+    try:
+        pydantic.TypeAdapter(getattr(cohere, _COHERE[dialect][event])).validate_python(payload, strict=True)
     except pydantic.ValidationError as error:
         return [f"{item['loc']}: {item['msg']}" for item in error.errors()]
     return []

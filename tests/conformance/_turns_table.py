@@ -139,6 +139,9 @@ _PROVIDERS = {
     "openai_completions": "openai",
     "anthropic_messages": "anthropic",
     "gemini": "gemini",
+    "ollama_chat": "ollama",
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), "cohere"),
+    "ollama_generate": "ollama",
 }
 _MODELS = {
     "openai_chat": "gpt-4o",
@@ -146,6 +149,10 @@ _MODELS = {
     "openai_completions": "gpt-3.5-turbo-instruct",
     "anthropic_messages": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
+    "ollama_chat": "qwen3:8b",
+    "cohere_chat_v2": "command-a-reasoning-08-2025",
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), "command-a-03-2025"),
+    "ollama_generate": "qwen3:8b",
 }
 
 
@@ -241,10 +248,75 @@ def _gemini(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
     return f"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:{verb}", body
 
 
+def _ollama_chat(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello"}], **_ollama(turn, stream)}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    return "http://localhost:11434/api/chat", body
+
+
+def _ollama_generate(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    return "http://localhost:11434/api/generate", {"prompt": "Hello", **_ollama(turn, stream)}
+
+
+def _ollama(turn: Turn, stream: bool) -> dict[str, Any]:
+    return {
+        "model": "qwen3:8b",
+        **({"format": _SCHEMA} if turn.schema else {}),
+        **({"think": True} if turn.thinking else {}),
+        **({"logprobs": True, "top_logprobs": 2} if turn.logprobs else {}),
+        **({} if stream else {"stream": False}),
+    }
+
+
+def _cohere_v2(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v2"], "messages": [{"role": "user", "content": "Hello"}]}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "json_schema": _SCHEMA}
+    if turn.logprobs:
+        body["logprobs"] = True
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v2/chat", body
+
+
+def _cohere_v1(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v1"], "message": "Hello"}
+    if turn.tools:
+        body["tools"] = [{"name": name, "description": name} for name in _TOOLS]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "schema": _SCHEMA}
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v1/chat", body
+
+
+def _cohere_generate(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    several = {"num_generations": len(turn.choices)} if len(turn.choices) > 1 else {}
+    body = {
+        "model": _MODELS["cohere_generate_v1"],
+        "prompt": "Hello",
+        **several,
+        **({"stream": True} if stream else {}),
+    }
+    return "https://api.cohere.com/v1/generate", body
+
+
 _REQUESTS = {
     "openai_chat": _chat,
     "openai_responses": _responses,
     "openai_completions": _completions,
     "anthropic_messages": _anthropic,
     "gemini": _gemini,
+    "ollama_chat": _ollama_chat,
+    "cohere_chat_v2": _cohere_v2,
+    "cohere_chat_v1": _cohere_v1,
+    "cohere_generate_v1": _cohere_generate,
+    "ollama_generate": _ollama_generate,
 }

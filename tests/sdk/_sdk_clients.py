@@ -358,6 +358,27 @@ class Completions:
             heard.usage = Spent(answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
+class MistralChat(Chat):
+    """The same, with thoughts and text in a list where it thinks."""
+
+    @classmethod
+    def _head(cls, heard: Heard, answer: Any) -> None:
+        super()._head(heard, answer)
+        details = (at(answer, "usage", "__pydantic_extra__") or {}).get("prompt_tokens_details")
+        if details and heard.usage is not None:
+            heard.usage = dataclasses.replace(heard.usage, cached=details["cached_tokens"])
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        blocks = said.content if isinstance(said.content, list) else []
+        heard.say(None if blocks else said.content or None, index)
+        for block in blocks:
+            if block.type == "thinking":
+                heard.thinking.extend(item.text for item in block.thinking)
+            else:
+                heard.say(block.text, index)
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -715,6 +736,211 @@ class Converse:
         return Spent(usage["inputTokens"] + cached + written, usage["outputTokens"], cached)
 
 
+class Local:
+    """Ollama's own chat."""
+
+    dialect = "ollama_chat"
+    finishes: ClassVar = {"tool_calls": "stop"}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [Local.message(*item) for item in ask.history]}
+        if ask.tools:
+            body["tools"] = [
+                {"type": "function", "function": {"name": name, "description": name, "parameters": dict(schema)}}
+                for name, schema in ask.tools.items()
+            ]
+        if ask.schema:
+            body["format"] = SCHEMA
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "user", "content": rest[0]}
+        if role == "tool":
+            return {"role": "tool", "tool_name": rest[0].name, "content": rest[1]}
+        answer: Answer = rest[0]
+        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
+        return {"role": "assistant", "content": answer.text, "thinking": answer.thinking, "tool_calls": calls}
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        cls.piece(heard, answer)
+        assert answer.done is True
+
+    @classmethod
+    def piece(cls, heard: Heard, answer: Any) -> None:
+        heard.model = answer.model
+        message = answer.message
+        assert message.role == "assistant"
+        heard.say(message.content)
+        heard.thinking.append(message.thinking or "")
+        for call in some(message.tool_calls):
+            heard.call(len(heard.calls), name=call.function.name, arguments=call.function.arguments)
+        heard.finish = answer.done_reason or heard.finish
+        if answer.done:
+            heard.usage = Spent(answer.prompt_eval_count or 0, answer.eval_count or 0)
+
+
+class CohereV2:
+    """Cohere's chat of v2: what is said beside a call is its plan."""
+
+    dialect = "cohere_chat_v2"
+    finishes: ClassVar = {
+        "stop": "COMPLETE",
+        "tool_calls": "TOOL_CALL",
+        "length": "MAX_TOKENS",
+        "content_filter": "ERROR",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [CohereV2.message(*item) for item in ask.history]}
+        if ask.tools:
+            functions = [{"name": name, "parameters": dict(schema)} for name, schema in ask.tools.items()]
+            body["tools"] = [{"type": "function", "function": function} for function in functions]
+        if ask.force:
+            body["tool_choice"] = "REQUIRED"  # no tool can be named
+        if ask.schema:
+            body["response_format"] = {"type": "json_object", "json_schema": SCHEMA}
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        message = Chat.message(role, *rest)
+        if role == "assistant":
+            thought = [{"type": "thinking", "thinking": rest[0].thinking}] if rest[0].thinking else []
+            text = message.pop("content")
+            if message.get("tool_calls"):
+                message |= ({"tool_plan": text} if text else {}) | ({"content": thought} if thought else {})
+            else:
+                message["content"] = [*thought, {"type": "text", "text": text or ""}]
+        return message
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        heard.id = answer.id
+        message = answer.message
+        for part in some(message.content):
+            cls._said(heard, part)
+        if message.tool_plan is not None:
+            heard.say(message.tool_plan)
+        for index, call in enumerate(some(message.tool_calls)):
+            heard.call(index, id=call.id, name=call.function.name, arguments=call.function.arguments)
+        cls._end(heard, answer)
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        message = at(event, "delta", "message")
+        if event.type == "message-start":
+            heard.id = event.id
+        elif event.type == "content-delta":
+            cls._said(heard, message.content)
+        elif event.type == "tool-plan-delta":
+            heard.say(message.tool_plan)
+        elif event.type in {"tool-call-start", "tool-call-delta"}:
+            call = message.tool_calls
+            named = at(call.function, "name")
+            heard.call(event.index, id=at(call, "id"), name=named, arguments=call.function.arguments)
+        elif event.type == "message-end":
+            cls._end(heard, event.delta)
+
+    @staticmethod
+    def _said(heard: Heard, part: Any) -> None:
+        heard.thinking.append(at(part, "thinking") or "")
+        heard.say(at(part, "text"))
+
+    @staticmethod
+    def _end(heard: Heard, end: Any) -> None:
+        heard.finish = end.finish_reason
+        heard.usage = cohere_spent(end.usage)
+
+
+def cohere_spent(counted: Any) -> Spent:
+    tokens = counted.tokens
+    reasoning = at(tokens, "reasoning_tokens")
+    return Spent(tokens.input_tokens, tokens.output_tokens, counted.cached_tokens, reasoning)
+
+
+class CohereV1:
+    """Cohere's chat of v1: one message and a history; calls without ids, tools with parameters one by one."""
+
+    dialect = "cohere_chat_v1"
+    finishes: ClassVar = {
+        "stop": "COMPLETE",
+        "tool_calls": "COMPLETE",
+        "length": "MAX_TOKENS",
+        "content_filter": "ERROR_TOXIC",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        history = [CohereV1.turn(*item) for item in ask.history]
+        results = [one for turn in history if turn["role"] == "TOOL" for one in turn["tool_results"]]
+        body: dict[str, Any] = {"model": model, "message": "", "chat_history": history}
+        if history[-1]["role"] == "TOOL":
+            body |= {"chat_history": [turn for turn in history if turn["role"] != "TOOL"], "tool_results": results}
+        else:
+            body["message"] = history.pop()["message"]
+        if ask.tools:
+            body["tools"] = [CohereV1.tool(name, schema) for name, schema in ask.tools.items()]
+        if ask.schema:
+            body["response_format"] = {"type": "json_object", "schema": SCHEMA}
+        return body
+
+    @staticmethod
+    def tool(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        names = {"string": "str", "object": "dict", "array": "list"}
+        required = schema.get("required", ())
+        defined = {
+            key: {"type": names.get(one.get("type", ""), "any"), "required": key in required}
+            for key, one in schema["properties"].items()
+        }
+        return {"name": name, "description": name, "parameter_definitions": defined}
+
+    @staticmethod
+    def turn(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "USER", "message": rest[0]}
+        if role == "tool":
+            call = {"name": rest[0].name, "parameters": rest[0].arguments}
+            return {"role": "TOOL", "tool_results": [{"call": call, "outputs": [{"result": rest[1]}]}]}
+        answer: Answer = rest[0]
+        calls = [{"name": call.name, "parameters": call.arguments} for call in answer.tool_calls]
+        return {"role": "CHATBOT", "message": answer.text, **({"tool_calls": calls} if calls else {})}
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        heard.id = answer.generation_id
+        heard.say(answer.text)
+        for index, call in enumerate(some(at(answer, "tool_calls"))):
+            heard.call(index, name=call.name, arguments=plain(call.parameters))
+        heard.finish = answer.finish_reason
+        heard.usage = cohere_spent(answer.meta)
+        assert answer.chat_history[-1].message == answer.text
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        kind = event.event_type
+        if kind == "stream-start":
+            heard.id = event.generation_id
+        elif kind == "text-generation":
+            heard.say(event.text)
+        elif kind == "tool-calls-chunk":
+            delta = at(event, "tool_call_delta")
+            if delta is None:
+                heard.say(event.text)
+            else:
+                heard.call(int(delta.index), name=at(delta, "name"), arguments=at(delta, "parameters"))
+        elif kind == "stream-end":
+            again = Heard()
+            cls.whole(again, event.response)
+            closing, streamed = again.answer(), heard.answer()
+            assert (closing.text, closing.tool_calls, closing.id) == (streamed.text, streamed.tool_calls, streamed.id)
+            heard.finish, heard.usage = event.finish_reason, again.usage
+
+
 # --- clients --------------------------------------------------------------------------------------
 
 EVERYTHING = frozenset(
@@ -727,6 +953,7 @@ EVERYTHING = frozenset(
         "reasoning tokens",
         "several choices",
         "retries",
+        "retries of streams",
         "read time-out",
         "errors inside a stream",
         "comments in a stream",
@@ -735,6 +962,9 @@ EVERYTHING = frozenset(
         "content filter",
         "names its model",
         "compressed answers",
+        "blank lines in a stream",
+        "tool choice",
+        "names its answers",
     }
 )
 STATUSES = {
@@ -1234,6 +1464,78 @@ class Boto3(Client):
         return at(error, "response") and error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")  # type: ignore[attr-defined]
 
 
+class Cohere(Client):
+    """cohere, whose own types judge each answer and each event: the SDK itself makes them without a look."""
+
+    def __init__(self, maker: str, vocabulary: Any, **options: Any) -> None:
+        super().__init__(f"cohere.{maker}", vocabulary, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return {}
+
+    def plain(self) -> Any:
+        return {0: getattr(importlib.import_module("cohere"), self.maker)()}
+
+    def sdk(self, ask: Ask) -> Any:
+        if not self._made:
+            self._made |= self.plain()
+        return self._made[0]
+
+    def asked(self, ask: Ask) -> dict[str, Any]:
+        return self.vocabulary.body(ask, self.model) | {"request_options": {"max_retries": ask.retries}}
+
+    @staticmethod
+    def validated(value: Any) -> Any:
+        plan = at(value, "event_type") == "tool-calls-chunk" and value.tool_call_delta is None
+        if not plan:  # which is text alone on the wire, and incomplete for the SDK's types
+            type(value).model_validate(value.model_dump(by_alias=True, exclude_unset=True))
+        return value
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = await done(self.sdk(ask).chat(**self.asked(ask)))
+        self.vocabulary.whole(heard, self.validated(answer))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for event in each(self.sdk(ask).chat_stream(**self.asked(ask))):
+            self.vocabulary.piece(heard, self.validated(event))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("cohere.errors")
+        named = {
+            "bad_request": errors.BadRequestError,
+            "authentication": errors.UnauthorizedError,
+            "not_found": errors.NotFoundError,
+            "rate_limit": errors.TooManyRequestsError,
+            "server_error": errors.InternalServerError,
+            "overloaded": errors.ServiceUnavailableError,
+        }
+        if kind in named:
+            return named[kind], STATUSES[kind]
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def verbatim(self) -> Any:
+        counted = {"tokens": {"input_tokens": 7, "output_tokens": 3}, "cached_tokens": 0}
+        if self.vocabulary is CohereV2:
+            return importlib.import_module("cohere").V2ChatResponse.model_validate(
+                {
+                    "id": "verbatim-1",
+                    "finish_reason": "COMPLETE",
+                    "message": {"role": "assistant", "content": [{"type": "text", "text": "Word for word."}]},
+                    "usage": counted,
+                }
+            )
+        return importlib.import_module("cohere").NonStreamedChatResponse.model_validate(
+            {
+                "generation_id": "verbatim-1",
+                "text": "Word for word.",
+                "chat_history": [{"role": "CHATBOT", "message": "Word for word."}],
+                "finish_reason": "COMPLETE",
+                "meta": counted,
+            }
+        )
+
+
 class OnHost(OpenAIChat):
     """openai's own on another host.
 
@@ -1376,6 +1678,64 @@ class Zai(ChatClient):
         return named.get(kind, errors.APIConnectionError), status
 
 
+class Mistral(Client):
+    """mistralai: of the generation before in another package. It gives up by the clock, so its retries have a test of their own."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, MistralChat, **options)
+        self.suffix = "_async" if self.is_async else ""
+
+    @property
+    def home(self) -> str:
+        return "mistralai.client" if has("mistralai>=2") else "mistralai"
+
+    @property
+    def http(self) -> Any:
+        return importlib.import_module("httpx2" if has("mistralai>=3") else "httpx")
+
+    def make(self) -> Any:
+        return importlib.import_module(self.home).Mistral(timeout_ms=5000)
+
+    def sdk(self, method: str) -> Any:
+        return getattr(self._made.chat, method + self.suffix)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        self.vocabulary.whole(heard, await done(self.sdk("complete")(**self.vocabulary.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async with within(await done(self.sdk("stream")(**self.vocabulary.body(ask, self.model)))) as stream:
+            async for event in each(stream):
+                self.vocabulary.piece(heard, event.data)
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = self.vocabulary.body(ask, self.model) | {"response_format": weather_model()}
+        self.vocabulary.whole(heard, await done(self.sdk("parse")(**body)))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("mistralai.client.errors" if has("mistralai>=2") else "mistralai.models")
+        if kind in {"invalid", "in_stream"} and (kind == "invalid" or mode != "whole"):
+            if mode != "whole" and not has("mistralai>=2"):
+                return importlib.import_module("pydantic").ValidationError, None
+            return errors.ResponseValidationError, 200
+        if kind in STATUSES or kind == "in_stream":
+            return errors.SDKError, STATUSES.get(kind, 503)
+        return http_error(self.http, kind), None
+
+    def verbatim(self) -> Any:
+        models = importlib.import_module(f"{self.home}.models")
+        message = {"role": "assistant", "content": "Word for word."}
+        return models.ChatCompletionResponse.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            }
+        )
+
+
 class HuggingFace(Client):
     """huggingface_hub's client of models, by its router or by one of the hosts behind it."""
 
@@ -1446,6 +1806,46 @@ class AI21(Client):
         if kind in STATUSES:
             return named.get(kind, errors.AI21APIError), STATUSES[kind]
         return http_error(importlib.import_module("httpx"), kind), None
+
+
+class Ollama(Client):
+    """ollama, which has no time-out and no retries by itself."""
+
+    def __init__(self, maker: str, **options: Any) -> None:
+        super().__init__(f"ollama.{maker}/ollama_chat", Local, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return getattr(importlib.import_module("ollama"), self.maker)(timeout=5)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Local.whole(heard, await done(self._made.chat(**Local.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for part in each(await done(self._made.chat(**Local.body(ask, self.model), stream=True))):
+            Local.piece(heard, part)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        module = importlib.import_module("ollama")
+        if kind == "in_stream":
+            return module.ResponseError, STATUSES["overloaded"] if mode == "whole" else -1
+        if kind in STATUSES:
+            return module.ResponseError, STATUSES[kind]
+        if kind == "connection" and mode == "whole":
+            return ConnectionError, None
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def verbatim(self) -> Any:
+        module = importlib.import_module("ollama")
+        return module.ChatResponse(
+            model="verbatim-model",
+            created_at="2026-01-01T00:00:00Z",
+            message=module.Message(role="assistant", content="Word for word."),
+            done=True,
+            done_reason="stop",
+            prompt_eval_count=7,
+            eval_count=3,
+        )
 
 
 def http_error(module: Any, kind: str) -> type[BaseException]:
@@ -1629,10 +2029,26 @@ _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
-_BOTO3_LACKS = {"refusal", "reasoning tokens", "several choices", "names its model", "trio", "comments in a stream"}
+_BOTO3_LACKS = {
+    "names its answers",
+    "refusal",
+    "reasoning tokens",
+    "several choices",
+    "names its model",
+    "trio",
+    "comments in a stream",
+}
 _BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
+_COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside a stream", "retries of streams"}
+_COHERE: dict[str, Any] = {"provider": "cohere", "model": "command-a-reasoning-08-2025", "needs": ("cohere>=7",)}
+_COHERE |= {"can": EVERYTHING - _COHERE_LACKS | {"sdk object"}, "modes": ("whole", "stream")}
+_COHERE_V1 = dict(_COHERE)
+_COHERE_V1["can"] = _COHERE["can"] - {  # of a line of JSON nobody says more, and httpx ends lines at any separator
+    *("thinking", "reasoning tokens", "tool choice"),
+    *("comments in a stream", "line separators in a stream"),
+}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -1676,8 +2092,23 @@ _ZAI = _VENDOR | {
 }
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
+_MISTRAL: dict[str, Any] = {"provider": "mistral", "model": "mistral-small-latest", "needs": ("mistralai>=1",)}
+_MISTRAL |= {
+    "can": EVERYTHING - {"refusal", "content filter", "reasoning tokens", "retries", "trio"}
+    | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream", "parse"),
+}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
 _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
+
+_OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
+_OLLAMA_LACKS |= {"names its answers", "names its model", "comments in a stream", "tool choice"}
+_OLLAMA_LACKS |= {
+    "line separators in a stream",
+    "blank lines in a stream",
+}  # it takes each line of httpx's for an object
+_OLLAMA: dict[str, Any] = {"provider": "ollama", "model": "qwen3:8b", "needs": ("ollama>=0.5",)}
+_OLLAMA |= {"can": EVERYTHING - _OLLAMA_LACKS | {"sdk object without an id"}, "modes": ("whole", "stream")}
 
 
 def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:
@@ -1720,6 +2151,14 @@ CLIENTS: tuple[Client, ...] = (
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
+    Mistral("mistralai-sync", **_MISTRAL),
+    Mistral("mistralai-async", **_MISTRAL, is_async=True),
+    Ollama("Client", **_OLLAMA),
+    Ollama("AsyncClient", **_OLLAMA),
+    Cohere("ClientV2", CohereV2, **_COHERE),
+    Cohere("AsyncClientV2", CohereV2, **_COHERE),
+    Cohere("Client", CohereV1, **_COHERE_V1),
+    Cohere("AsyncClient", CohereV1, **_COHERE_V1),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
@@ -1763,7 +2202,9 @@ CLIENTS: tuple[Client, ...] = (
     _on("cloudflare", f"{_GATEWAY}/compat", "groq/openai/gpt-oss-120b", "strict validation", overloaded=429),
     _on("cloudflare", f"{_GATEWAY}/openai", "gpt-4.1", overloaded=429),
     _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
+    _on("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "strict validation", "thinking"),
     _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
+    _on("cohere", "https://api.cohere.ai/compatibility/v1", "command-a-03-2025"),
     _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
     _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),
     Http("httpx", Messages, _MESSAGES_URL, provider="anthropic", model=_CLAUDE, lacks=frozenset({"several choices"})),
@@ -1789,3 +2230,5 @@ def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> 
                 pytest.skip("needs pydantic")
         elif need not in client.can:
             pytest.skip(f"needs a client with: {need}")
+        elif need == "retries" and mode != "whole" and "retries of streams" not in client.can:
+            pytest.skip("needs a client with: retries of streams")

@@ -91,6 +91,8 @@ _NOT_PARAMS: Final = frozenset(
         "max_tokens",
         "max_completion_tokens",
         "stop",
+        "prompt",
+        "agent_id",
     }
 )
 _CHOICES: Final = {"none": ToolChoice("none"), "required": ToolChoice("any"), "any": ToolChoice("any")}
@@ -99,6 +101,8 @@ _CHOICES: Final = {"none": ToolChoice("none"), "required": ToolChoice("any"), "a
 def read(request: Request, body: Any) -> View:
     """The view of a request."""
     messages = tuple(_message(item) for item in body.get("messages") or () if isinstance(item, dict))
+    if "messages" not in body and isinstance(body.get("prompt"), str):  # what is to be filled in, as Mistral calls it
+        messages = (message("user", [body["prompt"]]),)
     return View(
         messages=messages,
         system="\n".join(item.text for item in messages if item.role == "system"),
@@ -263,6 +267,9 @@ def model(request: Request, body: Any) -> str:
     name = body.get("model") if isinstance(body, dict) else None
     if isinstance(name, str) and name:
         return name
+    agent = body.get("agent_id") if isinstance(body, dict) else None  # Mistral's agents
+    if isinstance(agent, str) and agent:
+        return agent
     _, found, rest = request.path.partition("/deployments/")
     return unquote(rest.partition("/")[0]) if found else ""
 
@@ -1133,6 +1140,7 @@ def _turn(choice: Mapping[str, Any]) -> Reply:
     said: list[Any] = [Thinking(text) for text in _reasoning(answer)]
     if isinstance(answer.get("content"), str):
         said += _cited(answer["content"], answer.get("annotations"))
+    said += _blocks(answer.get("content"))
     if isinstance(answer.get("refusal"), str):
         said.append(Refusal(answer["refusal"]))
     said += [_call_back(call) for call in _mappings(answer.get("tool_calls"))]
@@ -1174,6 +1182,19 @@ def _heard(audio: Any) -> list[Audio]:
         return []
     transcript = audio.get("transcript")
     return [Audio(data, transcript=transcript if isinstance(transcript, str) and transcript else None)] if data else []
+
+
+def _blocks(content: Any) -> list[Any]:
+    """Thoughts and text of a content that is a list, as Mistral sends it."""
+    said: list[Any] = []
+    for block in _mappings(content):
+        if block.get("type") == "thinking":
+            signature = block.get("signature")
+            text = "".join(_texts(block.get("thinking"), []))
+            said.append(Thinking(text, signature=signature if isinstance(signature, str) else None))
+        elif isinstance(block.get("text"), str):
+            said.append(block["text"])
+    return said
 
 
 def _call_back(call: Mapping[str, Any]) -> ToolCall:
@@ -1280,6 +1301,10 @@ DIALECT: Final = Dialect(
     sdk_types=(
         "openai.types.chat.chat_completion.ChatCompletion",
         "groq.types.chat.chat_completion.ChatCompletion",
+        "mistralai.client.models.chatcompletionresponse.ChatCompletionResponse",
+        "mistralai.client.models.fimcompletionresponse.FIMCompletionResponse",
+        "mistralai.models.chatcompletionresponse.ChatCompletionResponse",
+        "mistralai.models.fimcompletionresponse.FIMCompletionResponse",
         "ai21.models.chat.chat_completion_response.ChatCompletionResponse",
         "cerebras.cloud.sdk.types.chat.chat_completion.ChatCompletionResponse",
         "fireworks.types.chat.completion_create_response.CompletionCreateResponse",
