@@ -312,10 +312,10 @@ def _embeddings(
     )
 
 
-def _embed_content(prefix: str | None = None) -> Endpoint:
+def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
-        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        path=path + ":(embedContent|batchEmbedContents)",
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
@@ -449,10 +449,10 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None) -> Endpoint:
+def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
@@ -483,6 +483,10 @@ def _without_sdk(
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
     return tuple((module, variable, dummy, others) for module in modules)
+
+
+_VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
+"""Of a project at a location, or with a key alone: express mode."""
 
 
 def _ollama(path: str, dialect: Dialect) -> Endpoint:
@@ -966,7 +970,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
         ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
         hosts=(
@@ -974,8 +977,35 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
+        prefix=_VERTEX,
+        endpoints=(
+            _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
+            _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="embeddings",
+                path="/publishers/google/models/{model}:predict",
+                dialect=embeddings.VERTEX,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
+                operation="count_tokens",
+                path="/(publishers/google/models|endpoints)/{model}:countTokens",
+                dialect=gemini.DIALECT,
+                whole=GEMINI_PRETTY,
+                service=tokens.vertex,
+            ),
+            *(
+                replace(row, path="/publishers/google" + row.path)
+                for row in _models(
+                    gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
+                )
+            ),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+        ),
+        base_urls=("GOOGLE_VERTEX_BASE_URL",),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),

@@ -507,20 +507,7 @@ def _anthropic_excluded(recording: Recording, document: Mapping[str, Any]) -> st
 
 
 def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if recording.broken:
-        return "error in a stream"
-    if "promptFeedback" in document and not document.get("candidates"):
-        return "blocked prompts"
-    for candidate in document.get("candidates") or ():
-        for key in ("groundingMetadata", "urlContextMetadata", "citationMetadata"):
-            if key in candidate:
-                return "citations" if key.startswith("citation") else "grounding"
-        for part in (candidate.get("content") or {}).get("parts") or ():
-            if "executableCode" in part or "codeExecutionResult" in part:
-                return "code execution"
-            if "inlineData" in part:
-                return f"{part['inlineData']['mimeType'].partition('/')[0]} output"
-    return None
+    return "error in a stream" if recording.broken else None
 
 
 def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:

@@ -610,14 +610,19 @@ class Contents:
         if role == "user":
             return {"role": "user", "parts": [{"text": rest[0]}]}
         if role == "tool":
-            response = {"name": rest[0].name, "response": {"result": rest[1]}}
+            response = {**Contents.named(rest[0]), "response": {"result": rest[1]}}
             return {"role": "user", "parts": [{"function_response": response}]}
         answer: Answer = rest[0]
         if answer.native is not None:
             return answer.native
         text = [{"text": answer.text}] if answer.text else []
-        calls = [{"function_call": {"name": call.name, "args": call.arguments}} for call in answer.tool_calls]
+        calls = [{"function_call": {**Contents.named(call), "args": call.arguments}} for call in answer.tool_calls]
         return {"role": "model", "parts": [*text, *calls]}
+
+    @staticmethod
+    def named(call: Called) -> dict[str, Any]:
+        """The name of a call, and its id where the model gives one."""
+        return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
@@ -1329,18 +1334,34 @@ class AnthropicMessages(Stainless):
 
 
 class GenAI(Client):
-    """google-genai; its async client is on aiohttp where that is installed."""
+    """google-genai, on the Gemini API or on Vertex AI; its async client is on aiohttp where that is installed.
 
-    def make(self) -> Any:
-        client = importlib.import_module("google.genai").Client()
+    Args:
+        where: What its `Client` is made with.
+        on: The HTTP library that its async client is told to use.
+        options: What `Client` takes.
+    """
+
+    def __init__(
+        self, *names: Any, where: Mapping[str, Any] | None = None, on: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(*names, **options)
+        self.where, self.on = where or {}, on
+        if on is not None and self.unable is None and not has(on):
+            self.unable = f"needs {on}"
+
+    def make(self, **http: Any) -> Any:
+        if self.on is not None:
+            http["httpx_async_client"] = importlib.import_module(self.on).AsyncClient()
+        options = {"http_options": http} if http else {}
+        client = importlib.import_module("google.genai").Client(**self.where, **options)
         return client.aio if self.is_async else client
 
     async def sdk(self, ask: Ask) -> Any:
         if not ask.retries:
             return self._made
         options = {"attempts": ask.retries + 1, "initial_delay": 0.001, "max_delay": 0.001, "jitter": 0.001}
-        client = importlib.import_module("google.genai").Client(http_options={"retry_options": options})
-        return client.aio if self.is_async else client
+        return self.make(retry_options=options)
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
         sdk = await self.sdk(ask)
@@ -1361,15 +1382,18 @@ class GenAI(Client):
             kind = "overloaded"
         if kind in STATUSES:
             errors = importlib.import_module("google.genai.errors")
-            status = 400 if kind == "authentication" else STATUSES[kind]  # a wrong key is an invalid argument there
+            status = STATUSES[kind]
+            if kind == "authentication" and self.provider == "gemini":
+                status = 400  # a wrong key is an invalid argument there
             return (errors.ServerError if status >= 500 else errors.ClientError), status
         if self.on_aiohttp:
             return aiohttp_error(importlib.import_module("aiohttp"), kind), None
-        return http_error(importlib.import_module("httpx2" if has("google-genai>=3") else "httpx"), kind), None
+        library = self.on or ("httpx2" if has("google-genai>=3") else "httpx")
+        return http_error(importlib.import_module(library), kind), None
 
     @property
     def on_aiohttp(self) -> bool:
-        return self.is_async and has("aiohttp")
+        return self.is_async and self.on is None and has("aiohttp")
 
     def requests(self, calls: int, fails: str | None) -> int:
         """On aiohttp it asks again at once where no connection comes about, with a new session."""
@@ -2029,6 +2053,11 @@ _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
+_GENAI_HTTP = "httpx2" if has("google-genai>=3") else "httpx"
+_ESSENTIAL: dict[str, Any] = {"thorough": False}
+_VERTEX = _GENAI | {"provider": "vertex", "model": "gemini-3-flash-preview"}
+_VERTEX["where"] = {"vertexai": True, "project": "p", "location": "us-central1"}
+_EXPRESS = {"vertexai": True, "api_key": "k"}
 _BOTO3_LACKS = {
     "names its answers",
     "refusal",
@@ -2150,6 +2179,12 @@ CLIENTS: tuple[Client, ...] = (
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
+    GenAI("genai-async-httpx/gemini", Contents, **_GENAI | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex", Contents, **_VERTEX),
+    GenAI("genai-async/vertex", Contents, **_VERTEX, is_async=True),
+    GenAI("genai-async-httpx/vertex", Contents, **_VERTEX | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}),
+    GenAI("genai-async/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
     Mistral("mistralai-sync", **_MISTRAL),
     Mistral("mistralai-async", **_MISTRAL, is_async=True),
