@@ -16,6 +16,7 @@ from _ids import shown
 from _sdk_clients import CLIENTS, SCHEMA, TEXT_CLIENTS, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
 from fake_llm import (
     Audio,
+    Auto,
     Citation,
     Disconnect,
     EndOfStream,
@@ -111,6 +112,12 @@ def is_sunny(answer: Any, fake: Any, client: Client) -> None:
 
     assert json.loads(answer.text) == SUNNY
     assert fake.calls[0].schema["properties"].keys() == SUNNY.keys()
+
+
+def is_shaped(answer: Any, fake: Any, client: Client) -> None:
+    import json
+
+    assert json.loads(answer.text) == {"city": "city", "sky": "sky"}
 
 
 def fails(name: str, *script: Any, kind: str, **options: Any) -> Case:
@@ -256,6 +263,20 @@ CASES: tuple[Case, ...] = (
         {"tool_calls": (Called("answer", SUNNY),), "text": "", "finish": "tool_calls"},
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
         needs=("tool choice",),
+    ),
+    Case(
+        "made up call",
+        [Auto()],
+        {"tool_calls": (Called("get_weather", {"city": "city"}),), "finish": "tool_calls"},
+        tools=("get_weather", "get_time"),
+    ),
+    Case(
+        "made up structure",
+        [Auto()],
+        {"finish": "stop"},
+        ask={"schema": True},
+        modes=("whole", "parse"),
+        check=is_shaped,
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case(
