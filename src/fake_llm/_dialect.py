@@ -30,6 +30,7 @@ __all__ = [
     "ReadyPart",
     "WireEvent",
     "as_written",
+    "free_text",
     "json_kind",
     "media",
     "merge",
@@ -201,10 +202,11 @@ class Choice:
         if isinstance(part, ToolCall):
             return self._arguments(part.json)
         if isinstance(part, str):
-            return self._chunks_of(index) if self.chunks is not None else self._cut(part)
-        return self._cut(part.text) if isinstance(part, (Citation, Thinking, Refusal)) else []
+            return self._chunks_of(index) if self.chunks is not None else self.cut(part)
+        return self.cut(part.text) if isinstance(part, (Citation, Thinking, Refusal)) else []
 
-    def _cut(self, text: str) -> list[str]:
+    def cut(self, text: str) -> list[str]:
+        """The deltas of any text that is streamed as text; they join to it."""
         size = self.chunk_size
         if size is None:
             return _WORDS.findall(text)
@@ -397,6 +399,14 @@ def message(
         thinking,
         None if len(plain) == len(texts) else "\n".join(plain),
     )
+
+
+def free_text(call: ToolCall) -> str:
+    """What a tool that takes text is called with: a text, which `{"input": text}` says too."""
+    arguments = call.arguments
+    if isinstance(arguments, Mapping) and arguments.keys() == {"input"} and isinstance(arguments["input"], str):
+        return arguments["input"]
+    return call.json
 
 
 def parsed_arguments(text: Any) -> Any:
