@@ -690,6 +690,13 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 whole=BEDROCK_WHOLE,
                 wire=BEDROCK_STREAM,
             ),
+            Endpoint(
+                operation="count_tokens",
+                path="/model/{model...}/count-tokens",
+                dialect=bedrock_converse.DIALECT,
+                whole=BEDROCK_WHOLE,
+                service=tokens.bedrock,
+            ),
         ),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
