@@ -754,6 +754,31 @@ def test_an_errand_where_the_network_is_blocked() -> None:
     )
 
 
+def test_a_host_that_is_not_answered_where_the_network_is_blocked() -> None:
+    error = failure([], lambda fake: httpx.get("https://api.weather.example/v1?key=secret"), block_network=True)
+
+    assert type(error) is UninterceptedCallError
+    assert str(error) == (
+        "api.weather.example:443 was reached by httpx (GET https://api.weather.example/v1?key=***) in thread MainThread.\n"
+        "It is no host that is answered, and block_network=True refuses all of those but local ones.\n"
+        'Declare it by hosts={"llm.corp.example": "openai"} if a model speaks there, or leave block_network out.'
+    )
+
+
+@needs("boto3")
+def test_a_client_of_another_service_of_aws() -> None:
+    boto3 = pytest.importorskip("boto3")
+    client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+    with pytest.raises(ScriptError) as caught:
+        FakeLLM(["Hello"]).mount(client)
+    assert str(caught.value) == (
+        "mount() got a client of boto3 for s3.\n"
+        "The service with models is bedrock-runtime, and what is mounted never lets a call out.\n"
+        'Write fake.mount(boto3.client("bedrock-runtime", region_name="us-east-1")), or fake_llm.intercept([…]), which leaves '
+        "other services alone."
+    )
+
+
 @needs("grpcio")
 def test_grpc() -> None:
     grpc = pytest.importorskip("grpc")

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from functools import partial
 from types import FrameType
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 from fake_llm._stacks import Patch
 
@@ -56,6 +57,7 @@ def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
     """What has to be replaced, by the name of the module that must be there."""
     return {
         **{module: partial(_sleeps, module, names, skip) for module, names in SLEEPS.items()},
+        "botocore.retries.bucket": partial(_bucket, skip),
         "tenacity": partial(_tenacity, skip),
         "tenacity.asyncio": partial(_tenacity_async, skip),
     }
@@ -111,6 +113,30 @@ class _AsyncSleeping(_Sleeping):
 
     async def sleep(self, seconds: float) -> None:
         await self._module.sleep(0 if self._left_out(seconds) else seconds)
+
+
+def _bucket(skip: Skip, module: Any) -> list[Patch]:
+    """The rate limiter of botocore's mode `adaptive`, which waits on a condition (botocore 1.44, 2026-11).
+
+    A client that was throttled by an answer of ours is slow from then on: its next calls don't wait either.
+    """
+    slowed: WeakSet[Any] = WeakSet()
+
+    def replace(original: Any) -> Any:
+        def sleep_amount(bucket: Any, amount: Any) -> Any:
+            seconds = original(bucket, amount)
+            if seconds > 0 and (skip(seconds) or bucket in slowed):
+                slowed.add(bucket)
+                bucket._current_capacity = amount  # as if it had filled meanwhile
+                return 0
+            return seconds
+
+        return sleep_amount
+
+    if not hasattr(getattr(module, "TokenBucket", None), "_sleep_amount"):
+        _warn("botocore.retries.bucket has no TokenBucket._sleep_amount")
+        return []
+    return [(module.TokenBucket, "_sleep_amount", replace)]
 
 
 def _tenacity(skip: Skip, module: Any) -> list[Patch]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from fake_llm import _backoff, _coexist, _environment, _install, _witness
@@ -142,12 +143,21 @@ def _refuse(host: str, port: int | None, way: str) -> BaseException:
     else:
         forbids = fake is not None and fake._forbids
         known = fake is None or fake._routes.known(host, port)
+        way = way if known else _sent(host) or way
         text = unintercepted(host, port, way, STACKS, known=known, forbids=forbids, errand=errand_at(host))
         failure = UnscriptedCallError(text) if forbids and known else UninterceptedCallError(text)
     if fake is None:
         return failure
     fake._failures.append(failure)
     return failure if fake._at_home() else OSError(str(failure))
+
+
+def _sent(host: str) -> str | None:
+    """The call that a library sent to a host that nobody claims: what is behind the socket that is stopped."""
+    for library, method, url in reversed(_passed):
+        if urlsplit(url).hostname == host:
+            return f"{library} ({method} {masked_url(url)})"
+    return None
 
 
 def enter(fake: FakeLLM) -> None:

@@ -321,10 +321,27 @@ def _patches(fake: FakeLLM, target: Any, provider: str | None) -> tuple[list[Pat
     if (mocks := _mocks(target)) is not None:
         return _on_mocks(fake, *mocks, provider)
     via = _Via(fake, provider)
-    found = [patch for client in _clients(target) for patch in _on_client(client, via)]
+    clients = list(_clients(target))
+    for client in clients:
+        _refuse_aws(client, provider)
+    found = [patch for client in clients for patch in _on_client(client, via)]
     if not found:
         raise ScriptError(_refused(target))
     return [*found, *_also(target)], None
+
+
+def _refuse_aws(client: Any, provider: str | None) -> None:
+    """Refuse a client of boto3 for a service that has no models: every call of it would be refused."""
+    service = getattr(getattr(getattr(client, "meta", None), "service_model", None), "service_name", None)
+    if provider is None and isinstance(service, str) and not service.startswith("bedrock"):
+        raise ScriptError(
+            sentence(
+                f"mount() got a client of boto3 for {service}.",
+                "The service with models is bedrock-runtime, and what is mounted never lets a call out.",
+                'Write fake.mount(boto3.client("bedrock-runtime", region_name="us-east-1")), or fake_llm.intercept([…]), '
+                "which leaves other services alone.",
+            )
+        )
 
 
 def _mocks(target: Any) -> tuple[str, Any] | None:

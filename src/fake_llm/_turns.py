@@ -1182,6 +1182,8 @@ def _class_path(value: Any) -> str:
 
 
 public(
+    Audio,
+    Citation,
     Disconnect,
     Embedding,
     EndOfStream,
@@ -1193,6 +1195,7 @@ public(
     Raw,
     Refusal,
     Reply,
+    ServerTool,
     Stall,
     Thinking,
     ToolCall,

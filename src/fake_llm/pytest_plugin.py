@@ -511,8 +511,9 @@ def _sections(witness: _witness.Witness) -> Iterator[tuple[str, str]]:
     blocks = list(dict.fromkeys((*around, *witness.entered)))
     left_out = witness.count - len(witness.entered)
     for number, fake in enumerate(blocks, left_out + 1):
-        name = "LLM calls" if len(blocks) == 1 and not left_out else f"LLM calls ({number} of {left_out + len(blocks)})"
-        yield name, str(fake.transcript())
+        said = [f"{number} of {left_out + len(blocks)}"] if len(blocks) > 1 or left_out else []
+        said += ["where they are forbidden"] if fake._forbids else []
+        yield f"LLM calls ({', '.join(said)})" if said else "LLM calls", str(fake.transcript())
 
 
 def _open() -> tuple[FakeLLM, ...]:

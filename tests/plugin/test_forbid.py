@@ -159,6 +159,9 @@ def test_a_call_fails_the_test_that_makes_it(tests: str, outcomes: dict[str, int
     if outcomes.keys() - {"passed"}:
         result.stdout.fnmatch_lines([FORBIDDEN])
         result.stdout.fnmatch_lines(["*LLM calls*"])
+    if tests == REFUSED:
+        titles = {line.strip("- ") for line in result.stdout.lines if "- LLM calls" in line}
+        assert {"LLM calls (where they are forbidden)", "LLM calls (1 of 2, where they are forbidden)"} <= titles
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import types
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -312,6 +313,27 @@ def test_a_new_call_is_no_retry_of_the_same_one(mode: Any) -> None:
             with pytest.raises(exceptions.ClientError, match="ThrottlingException"):
                 converse(client)
     client.close()
+
+
+def test_the_rate_limiter_of_a_throttled_client_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from botocore.retries import bucket
+
+    class Condition(threading.Condition):
+        def wait(self, timeout: float | None = None) -> bool:
+            raise AssertionError(f"waits for {timeout} s")
+
+    monkeypatch.setattr(bucket, "threading", types.SimpleNamespace(Lock=threading.Lock, Condition=Condition))
+    client = made(config=Config(retries={"mode": "adaptive", "total_max_attempts": 8}))
+    with fake_llm.intercept([*[Error(429)] * 7, *["Hello"] * 5]) as fake:
+        assert [converse(client) for _ in range(5)] == ["Hello"] * 5
+    assert len(fake.calls) == 12
+
+    client = made(config=Config(retries={"mode": "adaptive", "total_max_attempts": 8}))
+    with (
+        pytest.raises(AssertionError, match="waits for"),
+        fake_llm.intercept([*[Error(429)] * 2, "Hello"], skip_backoff=False, strict=False),
+    ):
+        converse(client)
 
 
 # --- threads ---------------------------------------------------------------------------------------
