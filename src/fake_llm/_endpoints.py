@@ -18,6 +18,7 @@ from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ope
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.bedrock import BEDROCK_ANTHROPIC
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.dashscope import DASHSCOPE
@@ -67,6 +68,8 @@ class Endpoint:
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
+        by_body: Keys of a body, each with the row that answers in place of this one where it is there: for a path
+            that doesn't tell the vocabulary.
     """
 
     operation: str
@@ -79,6 +82,13 @@ class Endpoint:
     side: bool = False
     difference: Difference = SAME
     prefix: str | None = None
+    by_body: tuple[tuple[str, Endpoint], ...] = ()
+
+    def of_body(self, body: object) -> Endpoint:
+        """The row that answers a request with this body."""
+        if not self.by_body or not isinstance(body, dict):
+            return self
+        return next((row for key, row in self.by_body if key in body), self)
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -165,6 +175,7 @@ OPENAI_RESPONSES_SSE: Final = Sse(named=True, done=None, pad=openai_responses.pa
 ANTHROPIC_SSE: Final = Sse(named=True, done=None, dumps=anthropic_messages.dumps, pad=anthropic_messages.pad)
 BEDROCK_WHOLE: Final = Whole(_json.sorted_keys)
 BEDROCK_STREAM: Final = AwsEventStream(pad=bedrock_converse.pad)
+BEDROCK_ENVELOPE: Final = AwsEventStream(_json.compact, pad=bedrock_converse.pad, envelope=True)
 GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF-8")
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
@@ -268,6 +279,31 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
             prefix=prefix,
         ),
     )
+
+
+def _invoked(family: str, dialect: Dialect, difference: Difference) -> Endpoint:
+    """A family of models by Bedrock's `invoke`: its name is in the model's id, that of an ARN and of a region's profile too."""
+    return Endpoint(
+        operation="chat",
+        path=f"/model/[{{scope...}}]{family}{{model...}}/(invoke|invoke-with-response-stream)",
+        dialect=dialect,
+        wire=BEDROCK_ENVELOPE,
+        difference=difference,
+    )
+
+
+INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, BEDROCK_ANTHROPIC)
+
+INVOKED: Final = (
+    INVOKED_ANTHROPIC,
+    # ids that say nothing of a family: application inference profiles, provisioned and imported models
+    replace(
+        INVOKED_ANTHROPIC,
+        path="/model/arn{model...}/(invoke|invoke-with-response-stream)",
+        by_body=(("anthropic_version", INVOKED_ANTHROPIC),),
+    ),
+)
+"""Bedrock's `invoke`, a row for each family."""
 
 
 def _models(
@@ -697,6 +733,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 whole=BEDROCK_WHOLE,
                 service=tokens.bedrock,
             ),
+            *INVOKED,
         ),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),

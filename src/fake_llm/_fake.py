@@ -428,6 +428,7 @@ class FakeLLM:
         if endpoint is None:
             return (yield from self._unknown(request, route))
         body = _parsed(request)
+        endpoint = endpoint.of_body(body)
         exchange, call = self._arrived(request, route.provider, endpoint, body)
         try:
             if endpoint.service is not None:

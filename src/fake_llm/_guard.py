@@ -81,11 +81,20 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
 
         return replace
 
+    def sending(original: Any) -> Any:
+        def sendto(sock: Any, data: Any, *args: Any) -> Any:
+            if args and isinstance(args[-1], tuple) and len(args[-1]) > 1:
+                judge(*args[-1][:2], "a raw socket (socket.sendto)")
+            return original(sock, data, *args)
+
+        return sendto
+
     def sockets(module: Any) -> list[Patch]:
-        names = ("getaddrinfo", "gethostbyname", "gethostbyname_ex")
+        names = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
         return [
             *((module, name, resolving(f"a raw socket (socket.{name})")) for name in names),
             *((module.socket, name, connecting(f"a raw socket (socket.{name})")) for name in ("connect", "connect_ex")),
+            (module.socket, "sendto", sending),
         ]
 
     def loops(module: Any) -> list[Patch]:

@@ -45,6 +45,7 @@ from fake_llm._turns import (
     Raw,
     Refusal,
     Reply,
+    ServerTool,
     Stall,
     Structured,
     Then,
@@ -274,6 +275,8 @@ def _check(choice: Choice, view: View) -> None:
     for call in calls:
         if call.check:
             _check_call(call, view)
+    for tool in choice.of(ServerTool):
+        _check_server_tool(tool, view)
     if view.schema is not None and not calls and choice.finish_reason in ("stop", "stop_sequence") and choice.parts:
         _check_text(choice.text, view.schema)
     size = view.params.get("dimensions")
@@ -315,6 +318,24 @@ def _check_call(call: ToolCall, view: View) -> None:
                 "Write arguments that fit, or check=False for a model that misbehaves.",
             )
         )
+
+
+def _check_server_tool(tool: ServerTool, view: View) -> None:
+    """Refuse a tool of the provider that the request doesn't offer, or that its tool choice rules out."""
+    offered = view.server_tools
+    if offered is None or (tool.name in offered and view.tool_choice.mode != "none"):
+        return
+    raise ScriptMismatchError(
+        sentence(
+            f"The turn has the provider's tool {tool.name!r}.",
+            "The tool choice of the request allows no tool."
+            if tool.name in offered
+            else f"The request offers {', '.join(map(repr, sorted(offered)))} of those that the provider runs."
+            if offered
+            else "The request offers no tools that the provider runs.",
+            f"Let the code offer it, or write Reply(ServerTool({tool.name!r}, …), check=False) for a model that misbehaves.",
+        )
+    )
 
 
 def _check_choice(call: ToolCall, choice: ToolChoice) -> None:

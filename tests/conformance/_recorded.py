@@ -23,21 +23,26 @@ _LIKE_OPENAI = (
     *("openai", "azure", "cerebras", "deepseek", "groq", "huggingface"),
     *("ollama", "openrouter", "perplexity", "together", "xai"),
 )
+_INVOKED = tuple(f"bedrock/{name}/*-family-{{}}-*" for name in ("invoke-model", "invoke-model-with-response-stream"))
 _RAW_PREDICT = ("publisher-anthropic-rawPredict", "publisher-anthropic-streamRawPredict")
 _GENERATE = ("generateContent", "streamGenerateContent")
 
 DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_chat": (*(f"{name}/chat-completions" for name in _LIKE_OPENAI), "gemini/openai-compat"),
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
-    "anthropic_messages": ("anthropic/messages", *(f"vertex/{name}" for name in _RAW_PREDICT)),
+    "anthropic_messages": (
+        "anthropic/messages",
+        *(f"vertex/{name}" for name in _RAW_PREDICT),
+        *(place.format("anthropic") for place in _INVOKED),
+    ),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
 }
-"""Which folders of recordings are read by which dialect."""
+"""Which folders of recordings are read by which dialect: all of a folder, or the files that a pattern fits."""
 
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
-    "anthropic_messages": frozenset({"anthropic"}),
+    "anthropic_messages": frozenset({"anthropic", "bedrock"}),
     "gemini": frozenset({"gemini", "vertex"}),
 }
 """Whose answers are compared with ours; the others' requests are only read."""
@@ -103,16 +108,18 @@ def recordings(dialect: str) -> tuple[Recording, ...]:
 def _files(places: Iterable[str]) -> list[Path]:
     folder = shared_dir()
     assert folder is not None
-    return [path for place in places for path in sorted((folder / "recordings" / place).glob("*.json"))]
+    return [
+        path
+        for place in places
+        for path in sorted((folder / "recordings").glob(f"{place}{'' if '*' in place else '/*'}.json"))
+    ]
 
 
 def _recording(dialect: str, path: Path) -> Recording:
     data = json.loads(path.read_bytes())
     response, request = data["response"], data["request"]
-    document, events = (
-        response["body"],
-        tuple(event["data"] for event in response["stream"] or () if isinstance(event.get("data"), dict)),
-    )
+    payloads = (_payload(event) for event in response["stream"] or ())
+    document, events = response["body"], tuple(payload for payload in payloads if isinstance(payload, dict))
     if isinstance(document, list):  # a JSON array is a stream in another framing
         document, events = None, tuple(document)
     asked = isinstance(request["body"], dict)
@@ -126,8 +133,13 @@ def _recording(dialect: str, path: Path) -> Recording:
         body=body,
         document=document,
         events=events,
-        broken=any("data" not in event and "comment" not in event for event in response["stream"] or ()),
+        broken=any(_payload(event) is None and "comment" not in event for event in response["stream"] or ()),
     )
+
+
+def _payload(event: Mapping[str, Any]) -> Any:
+    """What one event says, out of its envelope."""
+    return event.get("data", event.get("payload_bytes_decoded"))
 
 
 def _smallest_request(

@@ -997,6 +997,40 @@ class AnthropicMessages(Stainless):
         )
 
 
+class AnthropicElsewhere(AnthropicMessages):
+    """The clients of anthropic for other clouds.
+
+    Args:
+        where: What such a client is made with.
+        statuses: Errors that have another status there.
+        errors: Their classes.
+    """
+
+    def __init__(
+        self,
+        maker: str,
+        *,
+        where: Mapping[str, Any],
+        statuses: Mapping[str, int] | None = None,
+        errors: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(maker, **options)
+        self.name = self.name.replace("anthropic_messages", options["provider"])
+        self.where = dict(where)
+        self.statuses = statuses or {}
+        self.errors = errors or {}
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        found, status = super().error(kind, mode)
+        if kind == "in_stream":
+            return found, self.statuses.get("overloaded", status) if mode == "whole" else status
+        if kind in self.errors:
+            exceptions = importlib.import_module("anthropic._exceptions")
+            found = getattr(exceptions, self.errors[kind])
+        return found, self.statuses.get(kind, status)
+
+
 class GenAI(Client):
     """google-genai; its async client is on aiohttp where that is installed."""
 
@@ -1131,6 +1165,31 @@ class Boto3(Client):
 
     def status(self, error: BaseException) -> int | None:
         return at(error, "response") and error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")  # type: ignore[attr-defined]
+
+
+class InvokedMessages(Boto3):
+    """boto3's `invoke_model`, whose bodies it leaves alone: they are read as JSON."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Messages.body(ask, "")
+        del body["model"]
+        body["anthropic_version"] = "bedrock-2023-05-31"
+        return {"modelId": self.model, "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Messages.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Messages.piece(heard, namespaces(event["chunk"]["bytes"]))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        exceptions = importlib.import_module("botocore.exceptions")
+        if kind in {"disconnect", "stall"} and mode == "whole":  # its body is read by whom it was given to
+            return {"disconnect": exceptions.ResponseStreamingError, "stall": exceptions.ReadTimeoutError}[kind], None
+        return super().error(kind, mode)
 
 
 class OnHost(OpenAIChat):
@@ -1522,6 +1581,16 @@ _BOTO3_LACKS = {"refusal", "reasoning tokens", "several choices", "names its mod
 _BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
+_INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
+    "where": {"aws_region": "us-east-1"},
+    "statuses": {"authentication": 403, "overloaded": 503},
+    "errors": {"authentication": "PermissionDeniedError", "overloaded": "ServiceUnavailableError"},
+    "needs": ("anthropic>=0.100", "boto3"),
+    "can": _ANTHROPIC["can"] - {"comments in a stream"},
+    "modes": _ANTHROPIC["modes"],
+}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -1604,6 +1673,9 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
     AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
     AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
+    AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),

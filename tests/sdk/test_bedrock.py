@@ -204,12 +204,15 @@ def test_citations_of_search_results_and_of_the_web(ask: Callable[..., Any]) -> 
     assert [result.text for result in fake.calls[0].tool_results] == ["Ruby is red.\nIt was made in 1993."]
 
 
+OWN_TOOLS = {"tools": [{"systemTool": {"name": name}} for name in ("nova_code_interpreter", "nova_grounding")]}
+
+
 @ways
 def test_tools_that_bedrock_runs(ask: Callable[..., Any]) -> None:
     code = ServerTool("code_execution", {"code": "1+1"}, {"stdout": "2", "stderr": "", "return_code": 0})
     failed = ServerTool("web_search", {"query": "x"}, error="throttled", id="tooluse_mine")
     with fake_llm.intercept([[code, failed, ServerTool("nova_grounding", {"query": "y"}), "It is 2."]]):
-        answer = ask(toolConfig={"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]})
+        answer = ask(toolConfig=OWN_TOOLS)
     used, result, searched, wrong, bare, said = content(answer)
     assert answer["stopReason"] == "end_turn"
     assert used["toolUse"].pop("toolUseId") == result["toolResult"].pop("toolUseId")
@@ -235,10 +238,19 @@ def test_tools_that_bedrock_runs(ask: Callable[..., Any]) -> None:
 def test_what_bedrock_ran_is_no_call_of_the_history(ask: Callable[..., Any]) -> None:
     turn = [ServerTool("web_search", {"query": "x"}, [{"url": "https://a.example"}]), "Found."]
     with fake_llm.intercept([turn, "Yes."]) as fake:
-        answer = ask()
-        ask(messages=[*HELLO, answer["output"]["message"], {"role": "user", "content": [{"text": "Sure?"}]}])
+        answer = ask(toolConfig=OWN_TOOLS)
+        asked = [*HELLO, answer["output"]["message"], {"role": "user", "content": [{"text": "Sure?"}]}]
+        ask(messages=asked, toolConfig=OWN_TOOLS)
     assert [item.tool_calls for item in fake.calls[1].messages] == [(), (), ()]
     assert fake.calls[1].messages[1].text == "Found."
+
+
+def test_a_tool_of_bedrock_that_is_not_offered() -> None:
+    with (
+        pytest.raises(fake_llm.ScriptMismatchError, match="offers no tools that the provider runs"),
+        fake_llm.intercept([ServerTool("web_search", {"query": "x"})]),
+    ):
+        whole()
 
 
 # --- guardrails ----------------------------------------------------------------------------------

@@ -40,6 +40,18 @@ def connect(method: str, address: tuple[Any, ...]) -> Any:
         return getattr(sock, method)(address)
 
 
+def datagram(*sent: Any) -> int:
+    with socket.socket(type=socket.SOCK_DGRAM) as sock:
+        return sock.sendto(*sent)
+
+
+def test_datagrams_to_others_are_left_alone():
+    with socket.socket(type=socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        assert datagram(b"ping", receiver.getsockname()) == 4
+        assert receiver.recv(10) == b"ping"
+
+
 @pytest.mark.parametrize(
     ("reach", "port", "way"),
     [
@@ -54,6 +66,9 @@ def connect(method: str, address: tuple[Any, ...]) -> Any:
         (lambda: socket.create_connection((HOST, 443)), 443, NAME),
         (lambda: connect("connect", (HOST, 443)), 443, "a raw socket (socket.connect)"),
         (lambda: connect("connect_ex", (HOST, 443)), 443, "a raw socket (socket.connect_ex)"),
+        (lambda: socket.gethostbyaddr(HOST), None, "a raw socket (socket.gethostbyaddr)"),
+        (lambda: datagram(b"x", (HOST, 53)), 53, "a raw socket (socket.sendto)"),
+        (lambda: datagram(b"x", 0, (HOST, 53)), 53, "a raw socket (socket.sendto)"),
         (lambda: http.client.HTTPSConnection(HOST).request("GET", "/"), 443, NAME),
         (lambda: urllib.request.urlopen(f"http://{HOST}:81/"), 81, NAME),
     ],

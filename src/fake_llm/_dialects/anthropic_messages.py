@@ -260,10 +260,10 @@ def model(request: Request, body: Any) -> str:
     if isinstance(named, str):
         return named
     parts = request.path.split("/")
-    for place in ("model", "models"):
-        if place in parts[:-1]:
-            name = unquote(parts[parts.index(place) + 1])
-            return name.rpartition("/")[2] if place == "model" else name.partition(":")[0]
+    if "models" in parts[:-1]:
+        return unquote(parts[parts.index("models") + 1]).partition(":")[0]
+    if "model" in parts[:-1]:  # an ARN may have a slash of its own
+        return unquote("/".join(parts[parts.index("model") + 1 : -1])).rpartition("/")[2]
     return ""
 
 

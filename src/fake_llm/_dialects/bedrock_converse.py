@@ -81,6 +81,7 @@ def read(request: Request, body: Any) -> View:
         _tool_choice(body.get("toolConfig")),
         _schema(body.get("outputConfig")),
         _params(body),
+        server_tools=_server_tools(body.get("toolConfig")),
     )
 
 
@@ -164,6 +165,12 @@ def _tools(config: Any) -> dict[str, ToolSpec]:
                 spec.get("strict") is True,
             )
     return tools
+
+
+def _server_tools(config: Any) -> frozenset[str]:
+    """The tools of Bedrock's own, by their names there and by those of a `ServerTool`."""
+    found = {_string(_object(tool, "systemTool", "name")) for tool in _dicts(_object(config, "tools"))} - {""}
+    return frozenset(found | {_NEUTRAL_TOOLS.get(name, name) for name in found})
 
 
 def _tool_choice(config: Any) -> ToolChoice:
