@@ -14,7 +14,7 @@ from typing import Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
+from fake_llm._dialects import anthropic_messages, bedrock_converse, cohere, gemini, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -41,9 +41,10 @@ from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
-from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
+from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, identity, models, tokens, traces
+from fake_llm._services import cohere as cohere_services
+from fake_llm._services import embeddings, huggingface, identity, models, rerank, tokens, traces
 from fake_llm._services._base import Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -189,11 +190,18 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
+COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
 
 
 def gemini_wire(request: Request) -> Wire:
     """Server-sent events with `alt=sse`, else a JSON array."""
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
+
+
+def cohere_wire(request: Request) -> Wire:
+    """Server-sent events; bare lines for who takes JSON alone, as LiteLLM does and reads (1.110, 2026-11)."""
+    return COHERE_LINES if request.headers.get("accept", "").strip() == "application/json" else COHERE_SSE
 
 
 def _chat(
@@ -741,6 +749,36 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
+    Provider(
+        name="cohere",
+        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
+        endpoints=(
+            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
+            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
+            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
+            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
+            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
+            *(
+                Endpoint(
+                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
+                )
+                for operation, method, path, service in (
+                    ("models", "GET", "/v1/models", cohere_services.models),
+                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
+                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
+                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
+                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
+                )
+            ),
+            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
+            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
+        ),
+        base_urls=("CO_API_URL",),
+        credentials=(
+            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
+            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+        ),
+    ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
@@ -752,7 +790,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
-    Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
