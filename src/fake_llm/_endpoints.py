@@ -14,11 +14,18 @@ from typing import Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, cohere, gemini, openai_chat, openai_responses
-from fake_llm._differences import SAME, Difference
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    bedrock_invoke,
+    cohere,
+    gemini,
+    openai_chat,
+    openai_responses,
+)
+from fake_llm._differences import SAME, Difference, bedrock
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
-from fake_llm._differences.bedrock import BEDROCK_ANTHROPIC
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.dashscope import DASHSCOPE
@@ -289,26 +296,82 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
     )
 
 
-def _invoked(family: str, dialect: Dialect, difference: Difference) -> Endpoint:
+def _invoked(
+    family: str,
+    dialect: Dialect,
+    difference: Difference,
+    *,
+    operation: str = "chat",
+    by_body: tuple[tuple[str, Endpoint], ...] = (),
+) -> Endpoint:
     """A family of models by Bedrock's `invoke`: its name is in the model's id, that of an ARN and of a region's profile too."""
     return Endpoint(
-        operation="chat",
+        operation=operation,
         path=f"/model/[{{scope...}}]{family}{{model...}}/(invoke|invoke-with-response-stream)",
         dialect=dialect,
-        wire=BEDROCK_ENVELOPE,
+        wire=BEDROCK_ENVELOPE if operation == "chat" else None,
         difference=difference,
+        by_body=by_body,
     )
 
 
-INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, BEDROCK_ANTHROPIC)
+INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, bedrock.BEDROCK_ANTHROPIC)
+_INVOKED_NOVA: Final = _invoked(
+    "amazon.nova-(micro|lite|pro|premier|2-)", bedrock_converse.DIALECT, bedrock.BEDROCK_NOVA
+)
+_INVOKED_CHAT: Final = _invoked(
+    "(openai.|qwen.|ai21.jamba|moonshot|minimax.|zai.|google.gemma|nvidia.|writer.)", bedrock.CHAT, bedrock.BEDROCK_CHAT
+)
+_INVOKED_TEXTS: Final = {
+    family: _invoked(family, dialect, bedrock.BEDROCK_TEXT, by_body=(("messages", _INVOKED_CHAT),))
+    for family, dialect in bedrock.TEXTS.items()
+}
+_INVOKED_COMMAND: Final = _invoked("cohere.command", bedrock.COMMAND, bedrock.BEDROCK_COMMAND)
+_INVOKED_COMMAND_R: Final = _invoked("cohere.command-r", bedrock.COMMAND_R, bedrock.BEDROCK_COMMAND_R)
+_EMBEDDED_COHERE: Final = _invoked(
+    "cohere.embed",
+    bedrock.on_bedrock(embeddings.COHERE, streams=False),
+    bedrock.BEDROCK_VECTORS,
+    operation="embeddings",
+)
+_EMBEDDED_TITAN: Final = _invoked("amazon.titan-embed", embeddings.TITAN, bedrock.BEDROCK_TEXT, operation="embeddings")
+_EMBEDDED_NOVA: Final = _invoked(
+    "amazon.nova-2-multimodal-embeddings", embeddings.NOVA, bedrock.BEDROCK_TEXT, operation="embeddings"
+)
+_RANKED: Final = _invoked(
+    "cohere.rerank", bedrock.on_bedrock(rerank.COHERE, streams=False), bedrock.BEDROCK_RANKED, operation="rerank"
+)
+_IMPORTED: Final = _invoked("imported.", bedrock_invoke.COMPLETION, bedrock.BEDROCK_TEXT)
 
 INVOKED: Final = (
     INVOKED_ANTHROPIC,
+    _EMBEDDED_NOVA,
+    _INVOKED_NOVA,
+    _EMBEDDED_TITAN,
+    _INVOKED_COMMAND_R,
+    _INVOKED_COMMAND,
+    _EMBEDDED_COHERE,
+    _RANKED,
+    *_INVOKED_TEXTS.values(),
+    _INVOKED_CHAT,
     # ids that say nothing of a family: application inference profiles, provisioned and imported models
     replace(
         INVOKED_ANTHROPIC,
         path="/model/arn{model...}/(invoke|invoke-with-response-stream)",
-        by_body=(("anthropic_version", INVOKED_ANTHROPIC),),
+        by_body=(
+            ("anthropic_version", INVOKED_ANTHROPIC),
+            *((key, _INVOKED_NOVA) for key in ("schemaVersion", "inferenceConfig")),
+            ("textGenerationConfig", _INVOKED_TEXTS["amazon.titan-t"]),
+            *((key, _EMBEDDED_TITAN) for key in ("inputText", "inputImage")),
+            ("singleEmbeddingParams", _EMBEDDED_NOVA),
+            ("input_type", _EMBEDDED_COHERE),
+            ("query", _RANKED),
+            ("message", _INVOKED_COMMAND_R),
+            ("max_gen_len", _INVOKED_TEXTS["meta.llama"]),
+            ("messages", _INVOKED_CHAT),
+            ("max_tokens", _IMPORTED),
+            ("prompt", _INVOKED_TEXTS["meta.llama"]),
+        ),
     ),
 )
 """Bedrock's `invoke`, a row for each family."""
@@ -916,7 +979,10 @@ ERRANDS: Final = (
 """The policy (2026-11): what lends credentials is answered or refused here, all else is passed on as if no block were open."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
-    endpoint.dialect.name: endpoint.dialect for provider in PROVIDERS for endpoint in provider.endpoints
+    row.dialect.name: row.dialect
+    for provider in reversed(PROVIDERS)  # the first one of a name is the vendor's own
+    for endpoint in reversed(provider.endpoints)
+    for row in (*(row for _, row in endpoint.by_body), endpoint)
 }
 
 OPERATIONS: Final = tuple(

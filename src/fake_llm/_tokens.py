@@ -48,6 +48,7 @@ _CONVERSATION: Final = frozenset(
         "response_format",
         "toolConfig",
         "prompt",
+        "inputText",
         *("message", "chat_history", "preamble", "tool_results", "documents"),  # Cohere's
     }
 )

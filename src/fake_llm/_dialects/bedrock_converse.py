@@ -62,7 +62,13 @@ def pad(payload: Any, data: bytes) -> bytes:
 # --- request to view -----------------------------------------------------------------------------
 
 _MEDIA: Final = {"image": "[image]", "video": "[video]", "audio": "[audio]", "document": "[file]"}
-_SETTINGS: Final = {"maxTokens": "max_tokens", "temperature": "temperature", "topP": "top_p", "stopSequences": "stop"}
+_SETTINGS: Final = {
+    "maxTokens": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "temperature": "temperature",
+    "topP": "top_p",
+    "stopSequences": "stop",
+}
 _SERVER: Final = "server_tool_use"
 _NOT_PARAMS: Final = frozenset({"messages", "system", "toolConfig", "inferenceConfig", "outputConfig"})
 
