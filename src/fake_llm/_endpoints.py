@@ -774,7 +774,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 f"{service}.*.{domain}"
                 for service in (
                     *("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime"),
-                    *("bedrock", "bedrock-fips"),  # jobs and lists of models, which are refused
+                    *("bedrock", "bedrock-fips"),  # lists of models; jobs are refused
                 )
                 for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
             ),
@@ -805,6 +805,23 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 service=tokens.bedrock,
             ),
             *INVOKED,
+            Endpoint(operation="rerank", path="/rerank", dialect=rerank.BEDROCK, whole=BEDROCK_WHOLE),
+            *(
+                Endpoint(
+                    operation="models",
+                    method="GET",
+                    path=path,
+                    dialect=bedrock_converse.DIALECT,
+                    service=service,
+                    side=True,
+                )
+                for path, service in (
+                    ("/foundation-models", models.bedrock_list),
+                    ("/foundation-models/{model...}", models.bedrock_one),
+                    ("/inference-profiles", models.bedrock_profiles),
+                    ("/inference-profiles/{profile...}", models.bedrock_profile),
+                )
+            ),
         ),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),

@@ -7,7 +7,7 @@ DeepSeek, AI21's Jurassic, and the streams of Llama and Mistral.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -155,8 +155,8 @@ def _dialect(family: _Family) -> Dialect:
 def _pieces(exchange: Exchange) -> list[str]:
     """The text in pieces; reasoning stands in front of it, between tags, the first of which the prompt may have."""
     choice = exchange.choice
-    opened = str(next(iter(_strings(exchange.body)), "")).rstrip().endswith("<think>")
-    pieces: list[str] = []
+    opened = _prompt(exchange.body).rstrip().endswith("<think>")
+    pieces = ["</think>"] if opened and not choice.of(Thinking) else []
     for index, part in enumerate(choice.parts):
         if isinstance(part, Thinking):
             pieces += [*([] if opened else ["<think>"]), *choice.pieces(index), "</think>"]
@@ -165,8 +165,9 @@ def _pieces(exchange: Exchange) -> list[str]:
     return pieces
 
 
-def _strings(body: Any) -> Sequence[str]:
-    return [body[name] for name in ("prompt", "inputText") if isinstance(body.get(name), str)]
+def _prompt(body: Any) -> str:
+    found = body.get("prompt")
+    return found if isinstance(found, str) else ""
 
 
 # --- what is the same for all ---------------------------------------------------------------------

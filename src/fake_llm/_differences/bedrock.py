@@ -12,6 +12,7 @@ from typing import Any, Final
 from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent
 from fake_llm._dialects import bedrock_converse, bedrock_invoke, cohere, openai_chat
 from fake_llm._differences import Difference
+from fake_llm._differences.chat import chat
 from fake_llm._model import Event, HeaderItems, Request
 from fake_llm._turns import Error
 
@@ -247,7 +248,8 @@ TEXTS: Final[Mapping[str, Dialect]] = {
 # --- models that speak OpenAI's vocabulary ---------------------------------------------------------
 
 CHAT: Final = on_bedrock(openai_chat.DIALECT)
-BEDROCK_CHAT: Final = invoke()
+_PLAIN: Final = chat(id=lambda ids: f"chatcmpl-{ids.uuid()}")
+BEDROCK_CHAT: Final = invoke(document=_PLAIN.document, events=_PLAIN.events)
 """Open models: gpt-oss, Qwen, Jamba, the larger ones of Mistral, and imported ones that are asked so."""
 
 
