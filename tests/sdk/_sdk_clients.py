@@ -1192,6 +1192,49 @@ class InvokedMessages(Boto3):
         return super().error(kind, mode)
 
 
+class InvokedNova(InvokedMessages):
+    """The same of Nova, which speaks Converse's vocabulary with names of its own for the cache."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Converse.body(ask, self.model)
+        return {"modelId": body.pop("modelId"), "body": json.dumps({"schemaVersion": "messages-v1", **body})}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = json.loads(self.sdk(ask.retries).invoke_model(**self.body(ask))["body"].read())
+        Converse.whole(heard, {**answer, "usage": self.renamed(answer["usage"])})
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            payload = json.loads(event["chunk"]["bytes"])
+            if "metadata" in payload:
+                payload["metadata"]["usage"] = self.renamed(payload["metadata"]["usage"])
+            Converse.piece(heard, payload)
+
+    @staticmethod
+    def renamed(usage: dict[str, Any]) -> dict[str, Any]:
+        return {name.replace("TokenCount", "Tokens"): count for name, count in usage.items()}
+
+
+class InvokedChat(InvokedMessages):
+    """The same of open models, which speak OpenAI's vocabulary."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        if ask.mode == "stream":
+            body["stream_options"] = {"include_usage": True}
+        return {"modelId": body.pop("model"), "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Chat.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Chat.piece(heard, namespaces(event["chunk"]["bytes"]))
+
+
 class OnHost(OpenAIChat):
     """openai's own on another host.
 
@@ -1676,6 +1719,12 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
     AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
     InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
+    InvokedNova("boto3-invoke/nova", Converse, **_BOTO3),
+    InvokedChat(
+        "boto3-invoke/openai_chat",
+        Chat,
+        **_BOTO3 | {"model": "openai.gpt-oss-120b-1:0", "can": _INVOKED_CAN - {"refusal", "reasoning tokens"}},
+    ),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),

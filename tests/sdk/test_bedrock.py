@@ -11,7 +11,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Citation, Error, Image, Reply, ServerTool, Thinking, Usage
+from fake_llm import Citation, Embedding, Error, Image, Json, Reply, ServerTool, Thinking, Usage
 
 pytestmark = needs("boto3>=1.44")
 session = load("boto3>=1.44", "boto3.session")
@@ -524,3 +524,371 @@ def test_errors_of_counting() -> None:
     with fake_llm.intercept() as fake, pytest.raises(client().exceptions.ThrottlingException):
         fake.when(operation="count_tokens").reply(Error(429))
         counted(converse={"messages": HELLO})
+
+
+# --- invocations ---------------------------------------------------------------------------------
+
+
+def first(name: str, *keys: str) -> Callable[[Any], Any]:
+    """What stands at a path in the first of a list."""
+
+    def found(body: Any) -> Any:
+        value = body[name][0]
+        for key in keys:
+            value = value[key]
+        return value
+
+    return found
+
+
+def at(*keys: str) -> Callable[[Any], Any]:
+    def found(body: Any) -> Any:
+        for key in keys:
+            body = None if body is None else body.get(key)
+        return body
+
+    return found
+
+
+IMPORTED = "arn:aws:bedrock:us-east-1:123456789012:imported-model/abc"
+PROFILE = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
+SAID = [{"role": "user", "content": "Hi"}]
+FAMILIES: dict[str, tuple[str, dict[str, Any], Any, Any, Any, dict[str, str]]] = {
+    # model, body, its text, a piece's text, the reason of either, words for two reasons
+    "titan": (
+        "amazon.titan-text-express-v1",
+        {"inputText": "Hi", "textGenerationConfig": {"maxTokenCount": 9}},
+        first("results", "outputText"),
+        at("outputText"),
+        (first("results", "completionReason"), at("completionReason")),
+        {"stop": "FINISH", "length": "LENGTH"},
+    ),
+    "llama": (
+        "us.meta.llama3-1-70b-instruct-v1:0",
+        {"prompt": "Hi", "max_gen_len": 9},
+        at("generation"),
+        at("generation"),
+        (at("stop_reason"), at("stop_reason")),
+        {"stop": "stop", "length": "length"},
+    ),
+    "mistral": (
+        "mistral.mistral-7b-instruct-v0:2",
+        {"prompt": "Hi", "max_tokens": 9},
+        first("outputs", "text"),
+        first("outputs", "text"),
+        (first("outputs", "stop_reason"), first("outputs", "stop_reason")),
+        {"stop": "stop", "length": "length"},
+    ),
+    "deepseek": (
+        "us.deepseek.r1-v1:0",
+        {"prompt": "Hi", "max_tokens": 9},
+        first("choices", "text"),
+        first("choices", "text"),
+        (first("choices", "stop_reason"), first("choices", "stop_reason")),
+        {"stop": "stop", "length": "length"},
+    ),
+    "command": (
+        "cohere.command-text-v14",
+        {"prompt": "Hi", "max_tokens": 9},
+        first("generations", "text"),
+        at("text"),
+        (first("generations", "finish_reason"), at("finish_reason")),
+        {"stop": "COMPLETE", "length": "MAX_TOKENS"},
+    ),
+    "command-r": (
+        "cohere.command-r-v1:0",
+        {"message": "Hi", "max_tokens": 9},
+        at("text"),
+        at("text"),
+        (at("finish_reason"), at("finish_reason")),
+        {"stop": "COMPLETE", "length": "MAX_TOKENS"},
+    ),
+    "jurassic": (
+        "ai21.j2-mid-v1",
+        {"prompt": "Hi", "maxTokens": 9},
+        first("completions", "data", "text"),
+        first("completions", "data", "text"),
+        (
+            first("completions", "finishReason", "reason"),
+            lambda body: (body["completions"][0]["finishReason"] or {}).get("reason"),
+        ),
+        {"stop": "endoftext", "length": "length"},
+    ),
+    "imported": (
+        IMPORTED,
+        {"prompt": "Hi", "max_tokens": 9},
+        first("choices", "text"),
+        first("choices", "text"),
+        (first("choices", "finish_reason"), first("choices", "finish_reason")),
+        {"stop": "stop", "length": "length"},
+    ),
+    "nova": (
+        NOVA,
+        {"messages": HELLO, "inferenceConfig": {"maxTokens": 9}},
+        lambda body: content(body)[0]["text"],
+        at("contentBlockDelta", "delta", "text"),
+        (at("stopReason"), at("messageStop", "stopReason")),
+        {"stop": "end_turn", "length": "max_tokens"},
+    ),
+    "open": (
+        "qwen.qwen3-32b-v1:0",
+        {"messages": SAID, "max_tokens": 9},
+        first("choices", "message", "content"),
+        first("choices", "delta"),
+        (first("choices", "finish_reason"), first("choices", "finish_reason")),
+        {"stop": "stop", "length": "length"},
+    ),
+}
+families = pytest.mark.parametrize("family", FAMILIES)
+
+
+def invoked(model: str, body: Any, **asked: Any) -> tuple[Any, Any]:
+    """The body of an answer and its headers."""
+    answer = client().invoke_model(modelId=model, body=json.dumps(body), **asked)
+    return json.loads(answer["body"].read()), answer["ResponseMetadata"]["HTTPHeaders"]
+
+
+def invoked_stream(model: str, body: Any) -> list[Any]:
+    answer = client().invoke_model_with_response_stream(modelId=model, body=json.dumps(body))
+    assert answer["contentType"] == "application/json"
+    return [json.loads(event["chunk"]["bytes"]) for event in answer["body"]]
+
+
+@families
+def test_a_family_by_invoke(family: str) -> None:
+    model, body, text, _, (reason, _), words = FAMILIES[family]
+    with fake_llm.intercept(["Hello there!", Reply("Hel", finish_reason="length")], usage=Usage(11, 7)) as fake:
+        answer, headers = invoked(model, body)
+        assert (text(answer), reason(answer)) == ("Hello there!", words["stop"])
+        assert headers["x-amzn-bedrock-input-token-count"] == "11"
+        assert headers["x-amzn-bedrock-output-token-count"] == "7"
+        answer, _ = invoked(model, body)
+        assert (text(answer), reason(answer)) == ("Hel", words["length"])
+    call = fake.calls[0]
+    assert (call.provider, call.operation, call.model) == ("bedrock", "chat", model.rpartition("/")[2])
+    assert (call.last_user_text, call.params["max_tokens"], call.stream) == ("Hi", 9, False)
+
+
+@families
+def test_a_family_in_a_stream(family: str) -> None:
+    model, body, _, text, (_, reason), words = FAMILIES[family]
+    with fake_llm.intercept(["Hello there, you!", Reply("Hello", finish_reason="length")], usage=Usage(11, 7)) as fake:
+        events = invoked_stream(model, body)
+        said = [text(event) if event.get("choices") != [] else None for event in events]
+        pieces = [piece.get("content") if isinstance(piece, dict) else piece for piece in said]
+        assert [piece for piece in pieces if piece] == ["Hello", " there,", " you!"]
+        assert [found for event in events if (found := reason(event))][-1] == words["stop"]
+        counted = events[-1]["amazon-bedrock-invocationMetrics"]
+        assert (counted["inputTokenCount"], counted["outputTokenCount"]) == (11, 7)
+        assert all("amazon-bedrock-invocationMetrics" not in event for event in events[:-1])
+        assert [found for event in invoked_stream(model, body) if (found := reason(event))][-1] == words["length"]
+    assert fake.calls[0].stream
+
+
+@families
+def test_errors_of_a_family(family: str) -> None:
+    model, body, *_ = FAMILIES[family]
+    runtime = client()
+    with fake_llm.intercept([Error("rate_limit"), Reply("Once", then=Error("timeout", "gone"))]):
+        with pytest.raises(runtime.exceptions.ThrottlingException):
+            invoked(model, body)
+        with pytest.raises(exceptions.EventStreamError, match="gone") as caught:
+            invoked_stream(model, body)
+    assert caught.value.response["Error"]["Code"] == "modelTimeoutException"
+
+
+@families
+def test_a_family_refuses_what_it_cannot_read(family: str) -> None:
+    model, body, *_ = FAMILIES[family]
+    key = next(iter(body))
+    runtime = client()
+    for wrong in ({**body, key: 5}, [], "text"):
+        with (
+            fake_llm.intercept(["kept"], strict=False) as fake,
+            pytest.raises(runtime.exceptions.ValidationException),
+        ):
+            invoked(model, wrong)
+        assert fake.remaining == 1
+    if family not in ("nova", "open", "imported", "command", "command-r"):
+        with (
+            fake_llm.intercept(strict=False),
+            pytest.raises(runtime.exceptions.ValidationException, match=rf"required key \[{key}\] not found"),
+        ):
+            invoked(model, {"temperature": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("body", "dialect"),
+    [
+        ({"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "messages": SAID}, "anthropic_messages"),
+        ({"messages": HELLO, "inferenceConfig": {}}, "bedrock_converse"),
+        ({"schemaVersion": "messages-v1", "messages": HELLO}, "bedrock_converse"),
+        ({"inputText": "Hi", "textGenerationConfig": {}}, "bedrock_titan"),
+        ({"message": "Hi"}, "cohere_chat_v1"),
+        ({"prompt": "Hi", "max_gen_len": 5}, "bedrock_llama"),
+        ({"prompt": "Hi"}, "bedrock_llama"),
+        ({"prompt": "Hi", "max_tokens": 5}, "bedrock_completion"),
+        ({"messages": SAID}, "openai_chat"),
+    ],
+)
+def test_where_an_id_tells_nothing_the_body_does(body: Any, dialect: str) -> None:
+    with fake_llm.intercept(["Hello", "Hello"]) as fake:
+        invoked(PROFILE, body)
+        invoked_stream(PROFILE, body)
+    assert [(call.dialect, call.model, call.last_user_text) for call in fake.calls] == [(dialect, "abc", "Hi")] * 2
+
+
+def test_an_arn_names_the_family_of_its_model() -> None:
+    arn = "arn:aws:bedrock:us-east-1::foundation-model/amazon.titan-tg1-large"
+    with fake_llm.intercept(["Hello"]) as fake:
+        invoked(arn, {"inputText": "Hi"})
+    assert (fake.calls[0].dialect, fake.calls[0].model) == ("bedrock_titan", "amazon.titan-tg1-large")
+
+
+@pytest.mark.parametrize("family", ["deepseek", "llama"])
+def test_thoughts_stand_between_tags(family: str) -> None:
+    model, body, text, piece, *_ = FAMILIES[family]
+    opened = {**body, "prompt": "Hi<think>\n"}
+    with fake_llm.intercept([[Thinking("Hm."), "Hello"]] * 3 + ["Hello"]):
+        assert text(invoked(model, body)[0]) == "<think>Hm.</think>Hello"
+        assert text(invoked(model, opened)[0]) == "Hm.</think>Hello"
+        assert [piece(event) for event in invoked_stream(model, opened)] == ["Hm.", "</think>", "Hello", ""]
+        assert text(invoked(model, opened)[0]) == "</think>Hello"
+
+
+def test_several_generations_of_command() -> None:
+    body = {"prompt": "Hi", "num_generations": 2}
+    with fake_llm.intercept([Reply("one way", choices=["another"])] * 2):
+        answer, _ = invoked("cohere.command-text-v14", body)
+        assert [item["text"] for item in answer["generations"]] == ["one way", "another"]
+        events = invoked_stream("cohere.command-text-v14", body)
+    assert [(event["index"], event["text"]) for event in events[:-1]] == [(0, "one"), (0, " way"), (1, "another")]
+
+
+def test_a_guardrail_a_tier_and_a_latency_are_said_by_headers() -> None:
+    named = {"guardrailIdentifier": "gr1", "guardrailVersion": "1"}
+    asked = {**named, "performanceConfigLatency": "optimized", "serviceTier": "flex"}
+    body = FAMILIES["titan"][1]
+    with fake_llm.intercept([Reply("No.", finish_reason="content_filter"), "Yes.", "Yes."]):
+        answer, headers = invoked("amazon.titan-text-express-v1", body, **asked)
+        assert answer["amazon-bedrock-guardrailAction"] == "INTERVENED"
+        assert headers["x-amzn-bedrock-performanceconfig-latency"] == "optimized"
+        assert headers["x-amzn-bedrock-service-tier"] == "flex"
+        assert invoked("amazon.titan-text-express-v1", body, **named)[0]["amazon-bedrock-guardrailAction"] == "NONE"
+        assert "amazon-bedrock-guardrailAction" not in invoked("amazon.titan-text-express-v1", body)[0]
+
+
+# --- vectors, ranks and models -------------------------------------------------------------------
+
+
+def test_vectors_of_titan() -> None:
+    v1, v2 = "amazon.titan-embed-text-v1", "amazon.titan-embed-text-v2:0"
+    with fake_llm.intercept() as fake:
+        answer, headers = invoked(v1, {"inputText": "refund"})
+        assert len(answer["embedding"]) == 1536
+        assert str(answer["inputTextTokenCount"]) == headers["x-amzn-bedrock-input-token-count"] == "2"
+        answer, _ = invoked(v2, {"inputText": "refund", "dimensions": 256, "normalize": True})
+        assert len(answer["embedding"]) == 256
+        assert answer["embeddingsByType"] == {"float": answer["embedding"]}
+        both, _ = invoked(v2, {"inputText": "refund", "dimensions": 256, "embeddingTypes": ["binary"]})
+        assert both["embeddingsByType"] == {"binary": [int(number > 0) for number in answer["embedding"]]}
+        assert "embedding" not in both
+        picture = {"inputText": "map", "inputImage": "aGk=", "embeddingConfig": {"outputEmbeddingLength": 384}}
+        assert len(invoked("amazon.titan-embed-image-v1", picture)[0]["embedding"]) == 384
+        fake.when(operation="embeddings").reply(Embedding([0.5, 0.25]))
+        assert invoked(v1, {"inputText": "pinned"})[0]["embedding"] == [0.5, 0.25]
+    assert {call.operation for call in fake.calls} == {"embeddings"}
+    assert [call.last_user_text for call in fake.calls[:4]] == ["refund", "refund", "refund", "map\n[image]"]
+
+
+@pytest.mark.parametrize("body", [{}, {"inputText": ""}, {"inputText": 5}, {"inputText": "x", "dimensions": 7}])
+def test_titan_refuses(body: Any) -> None:
+    with fake_llm.intercept(strict=False), pytest.raises(client().exceptions.ValidationException):
+        invoked("amazon.titan-embed-text-v2:0", body)
+
+
+def test_vectors_of_nova() -> None:
+    asked = {"embeddingPurpose": "GENERIC_INDEX", "embeddingDimension": 1024, "text": {"value": "refund"}}
+    body = {"taskType": "SINGLE_EMBEDDING", "singleEmbeddingParams": asked}
+    picture = {"embeddingPurpose": "GENERIC_INDEX", "image": {"format": "png", "source": {"bytes": "aGk="}}}
+    model = "amazon.nova-2-multimodal-embeddings-v1:0"
+    with fake_llm.intercept() as fake:
+        (one,) = invoked(model, body)[0]["embeddings"]
+        assert (one["embeddingType"], len(one["embedding"])) == ("TEXT", 1024)
+        (one,) = invoked(model, {**body, "singleEmbeddingParams": picture})[0]["embeddings"]
+        assert (one["embeddingType"], len(one["embedding"])) == ("IMAGE", 3072)
+    assert [call.last_user_text for call in fake.calls] == ["refund", "[image]"]
+    with fake_llm.intercept(strict=False), pytest.raises(client().exceptions.ValidationException):
+        invoked(model, {"taskType": "SINGLE_EMBEDDING"})
+
+
+def test_vectors_of_cohere() -> None:
+    body = {"texts": ["refund", "weather"], "input_type": "search_document"}
+    with fake_llm.intercept():
+        answer, _ = invoked("cohere.embed-english-v3", body)
+        assert [len(one) for one in answer["embeddings"]] == [1024, 1024]
+        assert answer["response_type"] == "embeddings_floats"
+        assert "meta" not in answer
+        kinds = {**body, "embedding_types": ["int8"], "output_dimension": 256}
+        answer, _ = invoked("us.cohere.embed-v4:0", kinds)
+        assert [len(one) for one in answer["embeddings"]["int8"]] == [256, 256]
+
+
+def test_ranks_by_either_way() -> None:
+    documents = ["The weather is fine.", "How refunds are paid.", "A refund."]
+    arn = "arn:aws:bedrock:us-east-1::foundation-model/cohere.rerank-v3-5:0"
+    configured = {
+        "type": "BEDROCK_RERANKING_MODEL",
+        "bedrockRerankingConfiguration": {"modelConfiguration": {"modelArn": arn}, "numberOfResults": 2},
+    }
+    sources = [
+        {"type": "INLINE", "inlineDocumentSource": {"type": "TEXT", "textDocument": {"text": text}}}
+        for text in documents
+    ]
+    query = [{"type": "TEXT", "textQuery": {"text": "refund"}}]
+    agent = client("bedrock-agent-runtime")
+    with fake_llm.intercept() as fake:
+        body = {"query": "refund", "documents": documents, "top_n": 2, "api_version": 2}
+        answer, _ = invoked("cohere.rerank-v3-5:0", body)
+        assert [item["index"] for item in answer["results"]] == [2, 1]
+        assert answer.keys() == {"results"}
+        found = agent.rerank(queries=query, sources=sources, rerankingConfiguration=configured)
+        found.pop("ResponseMetadata")
+        ranked = validated(agent, "Rerank", found)["results"]
+        assert [item["index"] for item in ranked] == [2, 1]
+        assert ranked[0]["relevanceScore"] > ranked[1]["relevanceScore"]
+        fake.when(operation="rerank").reply(Json([0.1, 0.9, 0.5]))
+        found = agent.rerank(queries=query, sources=sources, rerankingConfiguration=configured)
+        assert [(item["index"], item["relevanceScore"]) for item in found["results"]] == [(1, 0.9), (2, 0.5)]
+    assert {(call.operation, call.model, call.last_user_text) for call in fake.calls} == {
+        ("rerank", "cohere.rerank-v3-5:0", "refund")
+    }
+
+
+def test_models_and_profiles_are_listed_beside_the_script() -> None:
+    control = client("bedrock")
+    arn = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0"
+    asked: dict[str, dict[str, Any]] = {
+        "list_foundation_models": {},
+        "get_foundation_model": {"modelIdentifier": arn},
+        "list_inference_profiles": {},
+        "get_inference_profile": {"inferenceProfileIdentifier": CLAUDE},
+    }
+    with fake_llm.intercept(["kept"], strict=False) as fake:
+        found = {}
+        for name, options in asked.items():
+            answer = getattr(control, name)(**options)
+            answer.pop("ResponseMetadata")
+            operation = control.meta.method_to_api_mapping[name]
+            found[name] = validated(control, operation, answer)
+        only = control.list_foundation_models(byProvider="Amazon", byOutputModality="EMBEDDING")["modelSummaries"]
+        behind = control.get_inference_profile(inferenceProfileIdentifier=PROFILE)
+    assert len(found["list_foundation_models"]["modelSummaries"]) > 2
+    assert found["get_foundation_model"]["modelDetails"]["modelArn"] == arn
+    assert found["get_foundation_model"]["modelDetails"]["providerName"] == "Anthropic"
+    assert found["get_inference_profile"]["models"] == [{"modelArn": arn}]
+    assert [model["modelId"] for model in only] == ["amazon.titan-embed-text-v2:0"]
+    assert (behind["inferenceProfileArn"], behind["type"]) == (PROFILE, "APPLICATION")
+    assert len(fake.calls) == 0
+    assert {call.operation for call in fake.side_calls} == {"models"}
+    assert fake.remaining == 1
