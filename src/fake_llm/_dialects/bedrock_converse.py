@@ -752,7 +752,7 @@ def _deltas(exchange: Exchange, index: int, part: ReadyPart | None, block: dict[
         yield from ({"text": piece} for piece in pieces)
         yield from () if first else cited
     else:
-        yield from ({"text": piece} for piece in (pieces if part is not None else [block["text"]]))
+        yield from ({"text": piece} for piece in (pieces or [block["text"]]))
 
 
 # --- errors --------------------------------------------------------------------------------------

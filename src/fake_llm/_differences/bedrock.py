@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent
@@ -38,8 +39,13 @@ _LATENCY: Final = 1024
 _FIRST_BYTE: Final = 512
 
 
-def metrics(exchange: Exchange) -> dict[str, int]:
-    """What the last event of a stream has as `amazon-bedrock-invocationMetrics`."""
+def metrics(exchange: Exchange, *, caches: bool = False) -> dict[str, int]:
+    """What the last event of a stream has as `amazon-bedrock-invocationMetrics`.
+
+    Args:
+        exchange: What it is an answer to.
+        caches: Whether the counts of a cache are there when they are none.
+    """
     usage = exchange.usage
     counted = {
         "inputTokenCount": max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
@@ -47,7 +53,7 @@ def metrics(exchange: Exchange) -> dict[str, int]:
         "invocationLatency": _LATENCY,
         "firstByteLatency": _FIRST_BYTE,
     }
-    if usage.cached_tokens or usage.cache_write_tokens:
+    if caches or usage.cached_tokens or usage.cache_write_tokens:
         counted |= {
             "cacheReadInputTokenCount": usage.cached_tokens,
             "cacheWriteInputTokenCount": usage.cache_write_tokens,
@@ -58,7 +64,7 @@ def metrics(exchange: Exchange) -> dict[str, int]:
 _ECHOED: Final = ("x-amzn-bedrock-performanceconfig-latency", "x-amzn-bedrock-service-tier")
 
 
-def _headers(exchange: Exchange) -> HeaderItems:
+def _headers(exchange: Exchange, *, caches: bool = False) -> HeaderItems:
     sent = exchange.request.headers
     own = (
         *bedrock_converse.headers(exchange),
@@ -73,7 +79,7 @@ def _headers(exchange: Exchange) -> HeaderItems:
     }
     headers = [*own, ("x-amzn-bedrock-invocation-latency", str(_LATENCY))]
     headers += [(f"x-amzn-bedrock-{kind}-token-count", str(count)) for kind, count in counted.items()]
-    if usage.cached_tokens or usage.cache_write_tokens:
+    if caches or usage.cached_tokens or usage.cache_write_tokens:
         for kind, count in (("read", usage.cached_tokens), ("write", usage.cache_write_tokens)):
             headers.append((f"x-amzn-bedrock-cache-{kind}-input-token-count", str(count)))
     return tuple(headers)
@@ -84,6 +90,7 @@ def invoke(
     document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None,
     events: Callable[[Exchange, list[Any], list[Any]], tuple[list[Any], list[Any]]] | None = None,
     tool_id: Callable[[Ids, int], str | None] | None = None,
+    caches: bool = False,
 ) -> Difference:
     """What `invoke` does around a vocabulary; its last event gets the metrics.
 
@@ -91,6 +98,7 @@ def invoke(
         document: Alters a whole answer of the family.
         events: Alters its events, before the metrics are in the last one.
         tool_id: A new id for a tool call.
+        caches: Whether the counts of a cache are there when they are none.
     """
 
     def guarded(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any]:
@@ -99,19 +107,28 @@ def invoke(
     def measured(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
         if events is not None:
             content, closing = events(exchange, content, closing)
-        if closing and isinstance(closing[-1], dict):
-            said = {**closing[-1], **_guarded(exchange), "amazon-bedrock-invocationMetrics": metrics(exchange)}
-            closing = [*closing[:-1], Delta(said) if isinstance(closing[-1], Delta) else said]
-        return content, closing
+        measure = {"amazon-bedrock-invocationMetrics": metrics(exchange, caches=caches)}
+        guard = _guarded(exchange)
+        if guard:
+            content = [_with(event, guard) for event in content]
+            closing = [_with(event, guard) for event in closing]
+        return content, [*closing[:-1], *(_with(event, measure) for event in closing[-1:])]
 
     return Difference(
         document=guarded,
         events=measured,
-        headers=_headers,
+        headers=partial(_headers, caches=caches),
         failure=bedrock_converse.failure,
         failure_events=_failure_events,
         tool_id=tool_id,
     )
+
+
+def _with(event: Any, more: Mapping[str, Any]) -> Any:
+    """An event with more in it; what isn't the family's own stays as it is."""
+    if not isinstance(event, dict):
+        return event
+    return Delta({**event, **more}) if isinstance(event, Delta) else {**event, **more}
 
 
 def _guarded(exchange: Exchange) -> dict[str, Any]:
@@ -228,7 +245,7 @@ def _unmeasured(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if name not in ("metrics", "usage", "trace")}
 
 
-BEDROCK_NOVA: Final = invoke(document=_nova, events=_nova_events)
+BEDROCK_NOVA: Final = invoke(document=_nova, events=_nova_events, caches=True)
 """Nova by `invoke`: Converse's vocabulary without Converse's own fields."""
 
 
