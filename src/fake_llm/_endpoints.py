@@ -319,9 +319,14 @@ INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, be
 _INVOKED_NOVA: Final = _invoked(
     "amazon.nova-(micro|lite|pro|premier|2-)", bedrock_converse.DIALECT, bedrock.BEDROCK_NOVA
 )
-_INVOKED_CHAT: Final = _invoked(
-    "(openai.|qwen.|ai21.jamba|moonshot|minimax.|zai.|google.gemma|nvidia.|writer.)", bedrock.CHAT, bedrock.BEDROCK_CHAT
+_INVOKED_OPEN: Final = tuple(
+    _invoked(maker, bedrock.CHAT, bedrock.BEDROCK_CHAT)
+    for maker in (
+        *("openai.", "qwen.", "ai21.jamba", "moonshot", "minimax."),
+        *("zai.", "google.gemma", "nvidia.", "writer."),
+    )
 )
+_INVOKED_CHAT: Final = _INVOKED_OPEN[0]
 _INVOKED_TEXTS: Final = {
     family: _invoked(family, dialect, bedrock.BEDROCK_TEXT, by_body=(("messages", _INVOKED_CHAT),))
     for family, dialect in bedrock.TEXTS.items()
@@ -353,7 +358,7 @@ INVOKED: Final = (
     _EMBEDDED_COHERE,
     _RANKED,
     *_INVOKED_TEXTS.values(),
-    _INVOKED_CHAT,
+    *_INVOKED_OPEN,
     # ids that say nothing of a family: application inference profiles, provisioned and imported models
     replace(
         INVOKED_ANTHROPIC,

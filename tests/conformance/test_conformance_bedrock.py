@@ -33,7 +33,6 @@ JSON = {"content-type": "application/json"}
 EXCEPTIONS: tuple[tuple[str, str, str], ...] = (
     (".*", r"usage\.serverToolUsage", "not sent before 2026"),
     ("guardrail", r"trace\.guardrail\..*", "what a guardrail found is no part of a turn"),
-    ("converse-stream-streamed-parallel", r"delta\.toolUse", "a turn says a call in pieces; Nova sent each whole"),
     ("ai21", r".*tokens.*", "the tokens of a model that is gone"),
     (
         "streamed-family-titan-01",

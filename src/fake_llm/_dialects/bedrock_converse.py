@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -263,7 +263,7 @@ _TYPES: Final = (
     ("additionalModelResponseFieldPaths", list, "a list"),
     ("outputConfig", dict, "an object"),
 )
-_LISTS: Final = (
+_LISTS: Final[tuple[tuple[str, type, str], ...]] = (
     ("system", dict, "objects"),
     ("inferenceConfig.stopSequences", str, "strings"),
     ("toolConfig.tools", dict, "objects"),
@@ -272,9 +272,8 @@ _LISTS: Final = (
 
 
 def _wrong_lists(body: Mapping[str, Any]) -> str | None:
-    for where, kind, what in _LISTS:
-        items = _object(body, *where.split(".")) or ()
-        if any(not isinstance(item, kind) for item in items):
+    for where, listed, what in _LISTS:
+        if any(not isinstance(item, listed) for item in _object(body, *where.split(".")) or ()):
             return _MALFORMED.format(where=where, what=f"Member must be a list of {what}")
     for path in body.get("additionalModelResponseFieldPaths") or ():
         if not path.startswith("/"):
@@ -310,16 +309,16 @@ def _wrong_message(where: str, item: Any) -> str | None:
         if not isinstance(block, dict):
             return _MALFORMED.format(where=f"{where}.content", what="Member must be a list of objects")
         place = f"{where}.content.{index + 1}.member"
-        for name, kind, what in _BLOCKS:
+        for name, wanted, what in _BLOCKS:
             value = _object(block, *name.split("."))
             parent = _object(block, *name.split(".")[:-1]) if "." in name else None
-            if (value is None and parent is not None) or (value is not None and not isinstance(value, kind)):
+            if (value is None and parent is not None) or (value is not None and not isinstance(value, wanted)):
                 wrong = "Member must not be null" if value is None else f"Member must be {what}"
                 return _MALFORMED.format(where=f"{place}.{name}", what=wrong)
     return None
 
 
-_BLOCKS: Final = (
+_BLOCKS: Final[tuple[tuple[str, type, str], ...]] = (
     ("text", str, "a string"),
     ("toolUse", dict, "an object"),
     ("toolUse.toolUseId", str, "a string"),
@@ -328,9 +327,9 @@ _BLOCKS: Final = (
     ("toolResult.toolUseId", str, "a string"),
     ("toolResult.content", list, "a list"),
     *(
-        (f"{kind}{more}", *expected)
+        (f"{kind}{more}", dict, "an object")
         for kind in ("image", "video", "audio", "document")
-        for more, *expected in (("", dict, "an object"), (".source", dict, "an object"))
+        for more in ("", ".source")
     ),
     ("document.name", str, "a string"),
     *((f"{kind}.format", str, "a string") for kind in ("image", "video", "audio")),
@@ -340,7 +339,7 @@ _BLOCKS: Final = (
 
 def _wrong_conversation(body: Mapping[str, Any]) -> str | None:
     """What no conversation can be: one that the model begins, a call of a tool without its result, a result without its call."""
-    messages = body.get("messages") or ()
+    messages: Sequence[Any] = body.get("messages") or ()
     if messages and messages[0]["role"] == "assistant":
         return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
     called: list[str] = []
