@@ -38,6 +38,7 @@ from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.vertex import VERTEX_ANTHROPIC
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -281,6 +282,25 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
     )
 
 
+def _predicted(path: str, *, service: Service | None = None) -> Endpoint:
+    """Claude on Vertex AI."""
+    return Endpoint(
+        operation="chat" if service is None else "count_tokens",
+        path="/publishers/anthropic/models/" + path,
+        dialect=anthropic_messages.DIALECT,
+        wire=ANTHROPIC_SSE if service is None else None,
+        service=service,
+        difference=VERTEX_ANTHROPIC,
+        prefix="/{version}/projects/{project}/locations/{location}",
+    )
+
+
+PREDICTED: Final = (
+    _predicted("count-tokens:rawPredict", service=tokens.anthropic),
+    _predicted("{model}:(rawPredict|streamRawPredict)"),
+)
+
+
 def _invoked(family: str, dialect: Dialect, difference: Difference) -> Endpoint:
     """A family of models by Bedrock's `invoke`: its name is in the model's id, that of an ARN and of a region's profile too."""
     return Endpoint(
@@ -315,6 +335,10 @@ def _models(
     return row, replace(row, path=name, service=one)
 
 
+CLAUDE_PLATFORM: Final = (
+    *_messages(),
+    *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
+)
 OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
@@ -419,9 +443,26 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
             *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
-        endpoints=(
-            *_messages(),
-            *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
+        endpoints=CLAUDE_PLATFORM,
+    ),
+    # Anthropic's own platform on other clouds (anthropic 2.14, 2026-11)
+    Provider(
+        name="anthropic_aws",
+        hosts=("aws-external-anthropic.*.api.aws",),
+        prefix="/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_AWS_BASE_URL",),
+        credentials=(("anthropic", "ANTHROPIC_AWS_WORKSPACE_ID", "wrkspc_fake_llm", ()),),
+    ),
+    Provider(
+        name="anthropic_google_cloud",
+        hosts=("claude.googleapis.com",),
+        prefix="/v1/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
+        credentials=(
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID", "wrkspc_fake_llm", ()),
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_PROJECT", "fake-llm", ("GOOGLE_CLOUD_PROJECT",)),
         ),
     ),
     Provider(
@@ -479,10 +520,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
-            *_messages("/anthropic/v1"),
+            *_messages("[/anthropic]/v1"),
         ),
-        base_urls=("AZURE_OPENAI_ENDPOINT",),
+        base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
         credentials=(
+            ("anthropic", "ANTHROPIC_FOUNDRY_API_KEY", "azure-fake-llm", ()),
+            ("anthropic", "ANTHROPIC_FOUNDRY_RESOURCE", "fake-llm", ("ANTHROPIC_FOUNDRY_BASE_URL",)),
             ("openai", "AZURE_OPENAI_API_KEY", "azure-fake-llm", ("AZURE_OPENAI_AD_TOKEN",)),
             ("openai", "OPENAI_API_VERSION", "2024-10-21", ()),
             ("openai", "AZURE_OPENAI_ENDPOINT", "https://fake-llm.openai.azure.com", ()),
@@ -716,7 +759,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 )
             ),
             *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
-            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
+            "bedrock-mantle.*.api.aws",
         ),
         endpoints=(
             Endpoint(
@@ -727,14 +770,15 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 wire=BEDROCK_STREAM,
             ),
             *INVOKED,
+            *_messages("[/anthropic]/v1"),  # of bedrock-mantle
         ),
+        base_urls=("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
         hosts=(
@@ -742,8 +786,15 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
-        credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
+        endpoints=PREDICTED,
+        base_urls=("ANTHROPIC_VERTEX_BASE_URL",),
+        credentials=(
+            ("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),
+            ("anthropic", "ANTHROPIC_VERTEX_PROJECT_ID", "fake-llm", ()),
+            ("anthropic", "CLOUD_ML_REGION", "us-east5", ()),
+        ),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
