@@ -42,7 +42,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
-    "anthropic_messages": frozenset({"anthropic", "bedrock"}),
+    "anthropic_messages": frozenset({"anthropic", "bedrock", "vertex"}),
     "gemini": frozenset({"gemini", "vertex"}),
 }
 """Whose answers are compared with ours; the others' requests are only read."""
