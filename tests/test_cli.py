@@ -111,7 +111,7 @@ def test_every_provider_and_endpoint_is_listed(capsys: pytest.CaptureFixture[str
                     endpoint.method,
                     provider.prefix_of(endpoint) + endpoint.path,
                 ]
-                assert line.endswith((" events", " array", " stream")) == (endpoint.wire is not None)
+                assert line.endswith((" events", " array", " lines", " stream")) == (endpoint.wire is not None)
     assert refused.splitlines() == [
         f"  {provider.name}: {', '.join(provider.hosts)}" for provider in PROVIDERS if not provider.endpoints
     ]
@@ -159,7 +159,7 @@ def test_an_unknown_provider_exits_with_2_and_names_the_nearest(capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("operation", "near"), [("chta", "chat"), ("embedding", "embeddings"), ("x", "chat, count_tokens, embeddings")]
+    ("operation", "near"), [("chta", "chat"), ("embedding", "embeddings"), ("x", "batches, chat, completions")]
 )
 def test_an_unknown_operation_exits_with_2_and_names_the_nearest(
     operation: str, near: str, capsys: pytest.CaptureFixture[str]

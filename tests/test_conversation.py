@@ -48,9 +48,11 @@ def test_a_streamed_response_is_remembered_too():
     assert [message.text for message in fake.calls[1].conversation] == ["1", "One.", "2"]
 
 
-def test_an_unknown_answer_has_nothing_before_it():
-    with fake_llm.intercept(["x"]) as fake:
-        ask("hi", previous_response_id="resp_of_yesterday")
+def test_an_unknown_answer_can_not_be_built_on():
+    with fake_llm.intercept() as fake:
+        error = ask("hi", previous_response_id="resp_of_yesterday")["error"]
+    assert error["code"] == "previous_response_not_found"
+    assert error["message"] == "Previous response with id 'resp_of_yesterday' not found."
     assert [message.text for message in fake.calls[0].conversation] == ["hi"]
 
 
@@ -66,6 +68,6 @@ def test_a_thread_of_anthropic_is_remembered():
 def test_nothing_is_remembered_over_blocks():
     with fake_llm.intercept(["One."]):
         first = ask("1")
-    with fake_llm.intercept(["Two."]) as fake:
-        ask("2", previous_response_id=first["id"])
+    with fake_llm.intercept() as fake:
+        assert "error" in ask("2", previous_response_id=first["id"])
     assert len(fake.calls[0].conversation) == 1

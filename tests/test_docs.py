@@ -15,7 +15,6 @@ from fake_llm import Audio, Citation, Image, Refusal, ServerTool, Thinking, Tool
 from fake_llm._endpoints import PROVIDERS, Endpoint
 from fake_llm._mount import SDKS
 from fake_llm._options import BlockOptions
-from fake_llm._tables import refused
 from fake_llm._turns import ERROR_NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,8 +208,6 @@ def test_every_sdk_whose_clients_can_be_mounted_is_named() -> None:
     for text in (page, fake_llm.FakeLLM.mount.__doc__ or ""):
         named = {module for module in SDKS if re.search(rf"\b{module.replace('.', '-')}\b", text)}
         assert named == set(SDKS)
-        said = re.search(r"mistralai[^.]* refused", text) is not None
-        assert said is any(provider.name == "mistral" for provider in refused()), "until that vendor is answered"
 
 
 def test_the_table_of_keys_has_every_dummy() -> None:

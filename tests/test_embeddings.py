@@ -6,6 +6,7 @@ import array
 import asyncio
 import base64
 import contextlib
+import importlib
 import json
 import math
 import struct
@@ -16,7 +17,7 @@ import httpx
 import pytest
 
 import fake_llm
-from _capability import needs
+from _capability import has, needs
 from fake_llm import Embedding, Error, FakeLLM, Raw, Reply, ScriptMismatchError, ToolCall, UnusedReplyError, Usage
 from fake_llm._vectors import vector
 
@@ -83,6 +84,18 @@ def _groq(texts: Any, dimensions: int | None = None, **more: Any) -> Vectors:
         return _read(client.embeddings.create(model="nomic-embed-text-v1_5", input=texts, extra_body=extra, **more))
 
 
+def _mistral(asynchronous: bool) -> Ask:
+    def ask(texts: Any, dimensions: int | None = None, **more: Any) -> Vectors:
+        sdk = importlib.import_module("mistralai.client" if has("mistralai>=2") else "mistralai")
+        client = sdk.Mistral()
+        asked = {"model": "mistral-embed", "inputs": texts, "output_dimension": dimensions, **more}
+        if not asynchronous:
+            return _read(client.embeddings.create(**asked))
+        return _read(asyncio.run(client.embeddings.create_async(**asked)))
+
+    return ask
+
+
 def _post(texts: Any, dimensions: int | None = None, **more: Any) -> Vectors:
     body = {"model": SMALL, "input": texts, **({"dimensions": dimensions} if dimensions else {}), **more}
     answer = httpx.post(OPENAI_URL, json=body, verify=False)
@@ -101,6 +114,19 @@ def _content(texts: Any, dimensions: int | None = None) -> Vectors:
     return found
 
 
+def _ollama(is_async: bool) -> Ask:
+    def ask(texts: Any, model: str = "mxbai-embed-large", **options: Any) -> Vectors:
+        import asyncio
+
+        import ollama
+
+        if is_async:
+            return [list(one) for one in asyncio.run(ollama.AsyncClient().embed(model, texts, **options)).embeddings]
+        return [list(one) for one in ollama.Client().embed(model, texts, **options).embeddings]
+
+    return ask
+
+
 AZURE = {"azure_endpoint": "https://x.openai.azure.com", "api_version": "2024-10-21", "api_key": "k"}
 WAYS: dict[str, tuple[str, Ask, int]] = {
     "openai": ("openai", _openai("OpenAI", False), 1536),
@@ -114,6 +140,10 @@ WAYS: dict[str, tuple[str, Ask, int]] = {
     "google v1": ("google-genai", _google(False, "v1"), 3072),
     "google v1beta": ("google-genai", _google(False, "v1beta"), 3072),
     "groq": ("groq", _groq, 768),
+    "mistral": ("mistralai", _mistral(False), 1024),
+    "mistral async": ("mistralai", _mistral(True), 1024),
+    "ollama's own": ("ollama", _ollama(False), 1024),
+    "ollama's own async": ("ollama", _ollama(True), 1024),
     "post": ("httpx", _post, 1536),
     "embedContent": ("httpx", _content, 3072),
 }

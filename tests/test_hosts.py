@@ -116,6 +116,9 @@ ANSWERED = [
     ("azure", CHAT, "https://r.services.ai.azure.com/models/chat/completions"),
     ("azure", CHAT, "https://r.services.ai.azure.com/api/projects/p/openai/v1/chat/completions"),
     ("azure", RESPONSES, "https://r.services.ai.azure.com/api/projects/p/openai/v1/responses"),
+    ("mistral", CHAT, "https://api.mistral.ai/v1/chat/completions"),
+    ("mistral", CHAT, "https://api.eu.mistral.ai/v1/chat/completions"),
+    ("mistral", CHAT, "https://codestral.mistral.ai/v1/chat/completions"),
     ("dashscope", CHAT, "https://cn-hongkong.dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"),
     ("copilot", CHAT, "https://copilot-api.octo.ghe.com/chat/completions"),
     (
@@ -179,6 +182,7 @@ MODELS = [
     *("https://api.cerebras.ai/v1/models", f"{ROUTER}/v1/models", "https://api.writer.com/v1/models"),
     *("http://localhost:11434/v1/models", "https://generativelanguage.googleapis.com/v1beta/openai/models"),
     *("https://api.githubcopilot.com/models", "https://api.z.ai/api/paas/v4/models"),
+    "https://api.mistral.ai/v1/models",
 ]
 
 
@@ -196,8 +200,8 @@ UNKNOWN = [
     ("https://api.writer.com/v1/chat/completions", "POST /v1/chat"),
     (f"{ROUTER}/fal-ai/fal-ai/flux/dev", "POST /{provider}(/v1/openai|/v3/openai|/api/paas/v4)/chat/completions"),
     (f"{WORKERS}/run/@cf/meta/llama-3.1-8b-instruct", "POST /client/v4/accounts/{account}/ai/v1/chat/completions"),
-    ("http://localhost:11434/api/chat", "POST /v1/chat/completions"),
-    ("https://ollama.com/api/chat", "POST /v1/chat/completions"),
+    ("http://localhost:11434/api/me", "POST /api/chat"),
+    ("https://ollama.com/api/web_search", "POST /api/chat"),
     ("https://dashscope.aliyuncs.com/api/v1/services/aigc/text-generation/generation", "/compatible-mode/v1"),
 ]
 
@@ -320,6 +324,8 @@ NAMED = [
     ("OLLAMA_HOST", "myhost/base", "ollama", "http://myhost:11434/base/v1/chat/completions"),
     ("OLLAMA_HOST", "http://myhost", "ollama", "http://myhost/v1/chat/completions"),
     ("OLLAMA_HOST", "https://myhost:443", "ollama", "https://myhost/v1/chat/completions"),
+    ("OLLAMA_HOST", "http://:8899", "ollama", "http://127.0.0.1:8899/v1/chat/completions"),
+    ("OLLAMA_HOST", "[fd00::1]:8899/base/", "ollama", "http://[fd00::1]:8899/base/v1/chat/completions"),
 ]
 
 

@@ -320,7 +320,11 @@ def _ask(fake: FakeLLM, method: str, url: str, content: bytes) -> None:
         except FakeLLMFailure:
             fake.failures.clear()
             return
-        assert response.status_code in (200, 204) or 400 <= response.status_code < 500, (url, content, response.text)
+        assert response.status_code in (200, 201, 204) or 400 <= response.status_code < 500, (
+            url,
+            content,
+            response.text,
+        )
         if response.status_code >= 400:
             document = response.json()
             said = document[0] if isinstance(document, list) else document  # Gemini's streams are arrays

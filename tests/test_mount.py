@@ -1127,6 +1127,20 @@ def gemini(flavour: str) -> Sdk:
     )
 
 
+def local(maker: str) -> Sdk:
+    kwargs = {"model": "m", "messages": MESSAGES}
+    return Sdk(
+        f"ollama.{maker}",
+        "ollama",
+        lambda: getattr(module("ollama"), maker)(),
+        lambda client: client.chat(**kwargs),
+        lambda client: client.chat(**kwargs, stream=True),
+        lambda answer: answer.message.content,
+        lambda part: part.message.content,
+        lambda client: [client._client],
+    )
+
+
 def mistral_sdk(suffix: str) -> Sdk:
     kwargs = {"model": "m", "messages": MESSAGES}
     return Sdk(
@@ -1138,7 +1152,7 @@ def mistral_sdk(suffix: str) -> Sdk:
         lambda answer: answer.choices[0].message.content,
         lambda event: event.data.choices[0].delta.content or "",
         lambda client: [client.sdk_configuration.client, client.sdk_configuration.async_client],
-        "openai",
+        "mistral",
     )
 
 
@@ -1157,6 +1171,8 @@ SDKS = [
     writer("Writer"),
     writer("AsyncWriter"),
     vendor("zai", "ZaiClient", "zai-sdk"),
+    local("Client"),
+    local("AsyncClient"),
     gemini("sync"),
     gemini("async"),
     mistral_sdk(""),
@@ -1265,7 +1281,7 @@ def test_no_credentials_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
 THERE = (
     "A fake can be mounted on aiohttp.ClientSession, a client of boto3, httpx.Client, httpx.AsyncClient, httpx2.Client, httpx2.AsyncClient, requests.Session, "
     "a respx.Router, a responses.RequestsMock, and the clients of "
-    "openai, anthropic, groq, cerebras.cloud.sdk, together, fireworks, writerai, zai, mistralai, google.genai."
+    "openai, anthropic, groq, cerebras.cloud.sdk, together, fireworks, writerai, zai, ollama, mistralai, google.genai."
 )
 ONE = "Write one of these, or fake_llm.intercept([…]), which needs no client."
 

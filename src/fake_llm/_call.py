@@ -74,6 +74,7 @@ class Call:
         "_before",
         "_body",
         "_choices",
+        "_earlier",
         "_failure",
         "_origin",
         "_refused",
@@ -100,6 +101,7 @@ class Call:
         self._refused = False
         self._failure: BaseException | None = None
         self._before: Call | None = None
+        self._earlier: tuple[Message, ...] = ()
         self._origin: tuple[int, int] = (0, 0)
         self._choices: tuple[Choice, ...] = ()
         self.index = index
@@ -161,7 +163,9 @@ class Call:
 
     @property
     def conversation(self) -> tuple[Message, ...]:
-        """The messages with those before them that the provider remembers (`previous_response_id`)."""
+        """The messages with those before them that the provider remembers (`previous_response_id`, `conversation`)."""
+        if self._earlier:
+            return named_results((*self._earlier, *self.messages))
         return self.messages if self._before is None else tuple(self._backwards())[::-1]
 
     def _backwards(self) -> Iterator[Message]:

@@ -94,6 +94,12 @@ class Ids:
         self._pool = seed
         self._count = 0
 
+    def copy(self) -> Ids:
+        """Another one that gives the same ids from here on."""
+        other = Ids(self._seed)
+        other._pool, other._count = self._pool, self._count
+        return other
+
     def take(self, count: int) -> bytes:
         """The next `count` bytes."""
         while len(self._pool) < count:
@@ -221,6 +227,8 @@ class Exchange:
         cut: Whether something happens after the content has been streamed (`then=`): a dialect whose
             last content event closes the stream too splits it in two.
         created: Unix seconds for `created` and the like.
+        begun: The ids and the id as they were before the answer was written, where it can be asked for again.
+        later: Whether this is the answer as it is given later: what runs in the background is done by then.
     """
 
     provider: str
@@ -234,6 +242,8 @@ class Exchange:
     extra: Mapping[str, Any] | None = None
     cut: bool = False
     created: int = CREATED
+    begun: tuple[Ids, str | None] | None = None
+    later: bool = False
 
     @property
     def request(self) -> Request:
@@ -254,6 +264,11 @@ class Exchange:
     def choice(self) -> Choice:
         """The first answer."""
         return self.choices[0]
+
+    def again(self) -> Exchange:
+        """The same exchange, to write its answer once more, with the same ids."""
+        ids, key = self.begun or (self.ids, self.id)
+        return replace(self, ids=ids.copy(), id=key, later=True)
 
     def extend(self, document: dict[str, Any]) -> dict[str, Any]:
         """The same document with the script's `extra` merged in."""

@@ -214,6 +214,21 @@ def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     return ask(model="gemini-2.5-flash", contents="Hi")
 
 
+def _mistral(module: Any, loop: bool, streamed: bool) -> Any:
+    home = module if hasattr(module, "Mistral") else importlib.import_module("mistralai.client")  # since 2
+    return _MISTRAL(home, loop, streamed)
+
+
+_MISTRAL: Final = _sdk(
+    ("Mistral", "Mistral"),
+    lambda client, loop, streamed: getattr(
+        client.chat, ("stream" if streamed else "complete") + ("_async" if loop else "")
+    )(model="mistral-small-latest", messages=QUESTION),
+    _chat_text,
+    lambda event: _chat_piece(event.data),
+)
+
+
 LIBRARIES: Final = (
     Library("httpx", "httpx", _httpx),
     Library("httpx2", "httpx2", _httpx),
@@ -253,6 +268,17 @@ LIBRARIES: Final = (
     ),
     Library("boto3", "boto3", _boto3, "converse", loops=(False,)),
     Library("groq", "groq", _chat_sdk("Groq", "AsyncGroq", "openai/gpt-oss-20b")),
+    Library("mistralai", "mistralai", _mistral),
+    Library(
+        "ollama",
+        "ollama",
+        _sdk(
+            ("Client", "AsyncClient"),
+            lambda client, loop, streamed: client.chat(model="qwen3:8b", messages=QUESTION, stream=streamed),
+            lambda answer: answer.message.content,
+            lambda part: part.message.content,
+        ),
+    ),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -271,7 +297,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 
 OTHER_SDKS: Final = (
     *("ai21", "aleph-alpha-client", "azure-ai-inference", "cohere", "dashscope", "google-cloud-aiplatform"),
-    *("google-generativeai", "ibm-watsonx-ai", "litellm", "mistralai", "ollama", "replicate", "voyageai", "xai-sdk"),
+    *("google-generativeai", "ibm-watsonx-ai", "litellm", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 

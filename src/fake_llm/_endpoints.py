@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, openai_chat, openai_responses
+from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -29,6 +29,7 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
+from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -42,10 +43,22 @@ from fake_llm._differences.vertex import VERTEX_ANTHROPIC
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
-from fake_llm._framing import AwsEventStream, JsonArray, Sse, Whole, Wire
+from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
-from fake_llm._services import embeddings, huggingface, identity, models, tokens, traces
-from fake_llm._services._base import Service
+from fake_llm._services import (
+    batches,
+    embeddings,
+    files,
+    huggingface,
+    identity,
+    models,
+    moderation,
+    stored,
+    tokens,
+    traces,
+)
+from fake_llm._services import ollama as ollama_services
+from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
 
@@ -66,11 +79,14 @@ class Endpoint:
         wire: The layout of a stream, or a function of the request that chooses it; `None` where
             nothing is streamed.
         service: Answers what isn't generation.
+        memory: What an answer builds on, and what is kept of it.
         side: Housekeeping: kept in `fake.side_calls`, never touches the script.
+        deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
         by_body: Keys of a body, each with the row that answers in place of this one where it is there: for a path
             that doesn't tell the vocabulary.
+        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
     """
 
     operation: str
@@ -80,10 +96,13 @@ class Endpoint:
     whole: Whole = COMPACT
     wire: Wire | Callable[[Request], Wire] | None = None
     service: Service | None = None
+    memory: Memory | None = None
     side: bool = False
+    deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
     by_body: tuple[tuple[str, Endpoint], ...] = ()
+    instead: Callable[[Any], Endpoint | None] | None = None
 
     def of_body(self, body: object) -> Endpoint:
         """The row that answers a request with this body."""
@@ -190,6 +209,9 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
+OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
 
 def gemini_wire(request: Request) -> Wire:
@@ -204,6 +226,7 @@ def _chat(
     wire: Wire = OPENAI_CHAT_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> Endpoint:
     return Endpoint(
         operation="chat",
@@ -211,6 +234,7 @@ def _chat(
         dialect=openai_chat.DIALECT,
         whole=whole,
         wire=wire,
+        memory=memory,
         difference=difference,
         prefix=prefix,
     )
@@ -222,6 +246,7 @@ def _responses(
     wire: Wire = OPENAI_RESPONSES_SSE,
     difference: Difference = SAME,
     prefix: str | None = None,
+    memory: Memory | None = None,
 ) -> tuple[Endpoint, ...]:
     dialect = openai_responses.DIALECT
     return (
@@ -231,6 +256,7 @@ def _responses(
             dialect=dialect,
             whole=whole,
             wire=wire,
+            memory=memory,
             difference=difference,
             prefix=prefix,
         ),
@@ -335,11 +361,81 @@ def _models(
     return row, replace(row, path=name, service=one)
 
 
+OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
+
+
+def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[Endpoint, ...]:
+    """What is asked of what is kept: operation, method, path and service."""
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=dialect,
+            whole=OPENAI_PRETTY_BARE,
+            wire=OPENAI_RESPONSES_SSE,
+            service=service,
+            side=True,
+            deliberate=True,
+        )
+        for operation, method, path, service in rows
+    )
+
+
+_MESSAGE_BATCH: Final = "/messages/batches/{batch}"
+ANTHROPIC_BATCHES: Final = tuple(
+    replace(row, whole=COMPACT, wire=None)
+    for row in _stored(
+        anthropic_messages.DIALECT,
+        ("batches", "POST", "/messages/batches", batches.anthropic_create),
+        ("batches", "GET", "/messages/batches", batches.anthropic_list),
+        ("batches", "GET", _MESSAGE_BATCH, batches.anthropic_retrieve),
+        ("batches", "GET", f"{_MESSAGE_BATCH}/results", batches.anthropic_results),
+        ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
+        ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
+    )
+)
 CLAUDE_PLATFORM: Final = (
     *_messages(),
+    *ANTHROPIC_BATCHES,
     *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
 )
-OPENAI_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one, whole=OPENAI_PRETTY)
+_CONVERSATION: Final = "/conversations/{conversation}"
+_COMPLETION: Final = "/chat/completions/{completion}"
+OPENAI_STORED: Final = (
+    *_stored(
+        openai_responses.DIALECT,
+        ("responses", "GET", "/responses/{response}", stored.response_retrieve),
+        ("responses", "DELETE", "/responses/{response}", stored.response_delete),
+        ("responses", "POST", "/responses/{response}/cancel", stored.response_cancel),
+        ("responses", "GET", "/responses/{response}/input_items", stored.response_input_items),
+        ("conversations", "POST", "/conversations", stored.conversation_create),
+        ("conversations", "GET", _CONVERSATION, stored.conversation_retrieve),
+        ("conversations", "POST", _CONVERSATION, stored.conversation_update),
+        ("conversations", "DELETE", _CONVERSATION, stored.conversation_delete),
+        ("conversations", "GET", f"{_CONVERSATION}/items", stored.conversation_items),
+        ("conversations", "POST", f"{_CONVERSATION}/items", stored.conversation_items_create),
+        ("conversations", "GET", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item),
+        ("conversations", "DELETE", f"{_CONVERSATION}/items/{{item}}", stored.conversation_item_delete),
+    ),
+    *_stored(
+        openai_chat.DIALECT,
+        ("files", "POST", "/files", files.create),
+        ("files", "GET", "/files", files.list_all),
+        ("files", "GET", "/files/{file}", files.retrieve),
+        ("files", "GET", "/files/{file}/content", files.content),
+        ("files", "DELETE", "/files/{file}", files.delete),
+        ("batches", "POST", "/batches", batches.openai_create),
+        ("batches", "GET", "/batches", batches.openai_list),
+        ("batches", "GET", "/batches/{batch}", batches.openai_retrieve),
+        ("batches", "POST", "/batches/{batch}/cancel", batches.openai_cancel),
+        ("completions", "GET", "/chat/completions", stored.chat_list),
+        ("completions", "GET", _COMPLETION, stored.chat_retrieve),
+        ("completions", "POST", _COMPLETION, stored.chat_update),
+        ("completions", "DELETE", _COMPLETION, stored.chat_delete),
+        ("completions", "GET", f"{_COMPLETION}/messages", stored.chat_messages),
+    ),
+)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
@@ -408,6 +504,58 @@ def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, 
     return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
 
 
+def _ollama(path: str, dialect: Dialect) -> Endpoint:
+    """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
+    row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
+    loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
+
+    def instead(body: Any) -> Endpoint | None:
+        return loading if ollama.idle(body) is not None else None
+
+    return replace(row, instead=instead)
+
+
+def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
+    return tuple(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=ollama.CHAT,
+            whole=OLLAMA_WHOLE,
+            service=service,
+            side=True,
+            prefix="",
+        )
+        for method in methods.split()
+    )
+
+
+_OLLAMA: Final = (
+    _ollama("/api/chat", ollama.CHAT),
+    _ollama("/api/generate", ollama.GENERATE),
+    Endpoint(
+        operation="embeddings",
+        path="/api/(embed|embeddings)",
+        dialect=embeddings.OLLAMA,
+        whole=OLLAMA_WHOLE,
+        prefix="",
+    ),
+    # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
+    *_ollama_side("POST", "/api/show", ollama_services.show),
+    *_ollama_side("GET HEAD", "/api/tags", ollama_services.tags),
+    *_ollama_side("GET", "/api/ps", ollama_services.running),
+    *_ollama_side("POST", "/api/pull", ollama_services.pull),
+    *_ollama_side("POST", "/api/push", ollama_services.push),
+    *_ollama_side("POST", "/api/create", ollama_services.create),
+    *_ollama_side("POST", "/api/copy", ollama_services.copy),
+    *_ollama_side("DELETE", "/api/delete", ollama_services.delete),
+    *_ollama_side("POST HEAD", "/api/blobs/{digest...}", ollama_services.blob, "files"),
+    *_ollama_side("GET HEAD", "/api/version", ollama_services.version, "warm_up"),
+    *_ollama_side("GET HEAD", "[/]", ollama_services.root, "warm_up"),
+)
+"""Ollama's own API (its server's routes, 2026-08)."""
+
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
@@ -425,8 +573,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
-            _chat(whole=OPENAI_PRETTY),
-            *_responses(),
+            _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
+            *_responses(memory=stored.RESPONSES),
+            *OPENAI_STORED,
+            Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -514,9 +664,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
-            *_responses(difference=AZURE_RESPONSES),
+            *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED,
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
@@ -582,7 +733,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=XAI,
         credentials=(("langchain_xai", "XAI_API_KEY", "xai-fake-llm", ()),),
         wire=BARE_SSE,
-        more=(*_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES, memory=stored.RESPONSES),
+            *OPENAI_STORED[:2],
+            *_messages(),
+        ),
     ),
     _compatible(
         "perplexity",
@@ -726,10 +881,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(
             *_responses(),
             *_messages(),
-            # LiteLLM asks two to seven times for each call, some of them on a thread after the answer (1.110, 2026-11)
-            _look_up("/api/show", models.ollama_show, method="POST", prefix=""),
+            *_OLLAMA,
         ),
         base_urls="OLLAMA_HOST OLLAMA_BASE_URL OLLAMA_API_BASE",
+        credentials=(("ollama", "OLLAMA_API_KEY", "fake-llm", ()),),
     ),
     _compatible("vercel", "ai-gateway.vercel.sh", embeds=True, more=(*_responses(), *_messages())),
     _compatible(
@@ -738,6 +893,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "",
         embeds=True,
         more=(*_responses(), *_messages("/v1")),
+    ),
+    Provider(
+        name="mistral",
+        hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai"),
+        prefix="/v1",
+        base_urls=("MISTRAL_BASE_URL", "MISTRAL_API_BASE"),  # langchain-mistralai 1.1, LiteLLM 1.110 (2026-11)
+        credentials=(
+            ("mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+            ("langchain_mistralai", "MISTRAL_API_KEY", "fake-llm", ()),
+        ),
+        endpoints=(
+            _chat(wire=MISTRAL_SSE, difference=MISTRAL),
+            _chat("/fim/completions", wire=MISTRAL_SSE, difference=MISTRAL_FIM),
+            _chat("/agents/completions", wire=MISTRAL_SSE, difference=MISTRAL_AGENTS),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings",
+                dialect=embeddings.MISTRAL,
+                difference=MISTRAL_EMBEDDINGS,
+            ),
+            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+        ),
     ),
     Provider(
         name="bedrock",
@@ -795,7 +972,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="mistral", hosts=("api.mistral.ai", "codestral.mistral.ai", "api.*.mistral.ai")),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),

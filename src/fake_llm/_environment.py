@@ -231,11 +231,13 @@ def declared_hosts() -> dict[str, str]:
 
 def _place(name: str, value: str) -> str:
     """The base URL that a variable stands for: `OLLAMA_HOST` needs neither scheme, nor host, nor port (ollama 0.6)."""
-    if name != "OLLAMA_HOST" or "://" in value:
+    if name != "OLLAMA_HOST":
         return value
+    scheme, _, rest = value.partition("://")
+    usual = {"http": 80, "https": 443}.get(scheme, 11434) if rest else 11434
     try:
-        parts = urlsplit(f"http://{value}")
-        host, port = parts.hostname or "127.0.0.1", parts.port or 11434
+        parts = urlsplit(f"{scheme}://{rest}" if rest else f"http://{value}")
+        host, port = parts.hostname or "127.0.0.1", parts.port or usual
     except ValueError:
         return value
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{parts.path}"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}{parts.path}"

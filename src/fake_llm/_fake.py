@@ -46,7 +46,7 @@ from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
 from fake_llm._place import Place, here, task
 from fake_llm._public import public
-from fake_llm._render import Rendered, render, render_error
+from fake_llm._render import Rendered, render, render_error, render_service
 from fake_llm._routes import Declared, Route, Routes, is_metadata
 from fake_llm._script import (
     PASSED_ON,
@@ -63,6 +63,7 @@ from fake_llm._script import (
     as_turn,
 )
 from fake_llm._services._base import Store
+from fake_llm._services._form import form
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
 
@@ -113,7 +114,7 @@ class FakeLLM:
             BaseException
         ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
-        self._store = Store(self._options.context_window)
+        self._store = Store(self._options.context_window, ask=self.answer)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._failing: dict[Place, Call] = {}
@@ -241,7 +242,7 @@ class FakeLLM:
             self._settled.clear()
             self._told.clear()
             self._seen.clear()
-            self._store.answered.clear()
+            self._store.clear()
             self._failed.clear()
             self._failing.clear()
 
@@ -264,7 +265,7 @@ class FakeLLM:
         if "default" in options:
             copied._script.default = _default(copied._options)
         copied._routes = Routes(copied._options.hosts)
-        copied._store = Store(copied._options.context_window)
+        copied._store = Store(copied._options.context_window, ask=copied.answer)
         return copied
 
     def mount(self, target: Any, *, provider: str | None = None) -> Mounted:
@@ -286,7 +287,7 @@ class FakeLLM:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, an `aiohttp.ClientSession`, a client
                 of boto3, a `respx` router or `respx` itself, a
                 `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
-                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai or mistralai (whose calls are refused so far).
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai (whose calls are refused so far).
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
@@ -423,7 +424,11 @@ class FakeLLM:
             request.method, request.path, provider
         )
         endpoint = route.endpoint
-        if self._forbids and (endpoint is None or not endpoint.side):  # an SDK's own errand asks no model
+        if endpoint is not None and endpoint.instead is not None:
+            endpoint = endpoint.instead(_parsed(request)) or endpoint
+        if self._forbids and (
+            endpoint is None or endpoint.deliberate or not endpoint.side
+        ):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
@@ -464,7 +469,7 @@ class FakeLLM:
                 provider=provider.name,
                 operation=endpoint.operation,
                 model=model,
-                stream=stream and chat,
+                stream=stream and (chat or endpoint.wire is not None),
             )
             thread, running = here()
             call._origin = thread, id(running)
@@ -490,8 +495,10 @@ class FakeLLM:
                     "context_length",
                     dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
                 )
-        if error is None:
-            return None
+        return None if error is None else self._turned_down(error, exchange, endpoint, call)
+
+    def _turned_down(self, error: Error, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered:
+        """The vendor's own refusal, which takes no turn."""
         if endpoint.difference.failure is not None and error.body is not None:
             error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
@@ -502,6 +509,11 @@ class FakeLLM:
         self, exchange: Exchange, endpoint: Endpoint, call: Call
     ) -> Generator[Awaitable[Any], Any, Rendered]:
         dialect = endpoint.dialect
+        if endpoint.memory is not None:
+            earlier = endpoint.memory.recall(self._store, exchange)
+            if isinstance(earlier, Error):
+                return self._turned_down(earlier, exchange, endpoint, call)
+            call._earlier = earlier
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
@@ -514,6 +526,8 @@ class FakeLLM:
         call._choices = exchange.choices
         if exchange.id is not None and dialect.continues is not None:
             self._store.answered[exchange.id] = call
+        if endpoint.memory is not None:
+            endpoint.memory.keep(self._store, exchange, rendered.answer)
         if rendered.usage is not None and self._options.cost is not None:
             try:
                 call.cost = self._options.cost(rendered.usage)
@@ -525,7 +539,7 @@ class FakeLLM:
 
     def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
         """A service's answer, unless a rule for its operation says another."""
-        assert endpoint.service is not None
+        reply, pace = None, Pace()
         if not endpoint.side:
             taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
@@ -536,15 +550,11 @@ class FakeLLM:
                     rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                     self._remember(exchange, call, taken, rendered)
                     return rendered
-                exchange.usage = turn.usage or exchange.usage
+                reply, pace = turn, taken.pace
             if exchange.body is None and endpoint.method == "POST":
-                call.reply = error = Error("bad_request", endpoint.dialect.bad_json)
-                return Rendered(render_error(error, exchange, endpoint))
-        document = endpoint.service(self._store, exchange)
-        if isinstance(document, Response):
-            return Rendered(document)
-        headers = (("content-type", endpoint.whole.content_type), *endpoint.dialect.headers(exchange))
-        return Rendered(Response(200, headers, endpoint.whole.encode(document)))
+                return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
+        served = render_service(self._store, exchange, endpoint, reply, pace, self._options)
+        return self._turned_down(served, exchange, endpoint, call) if isinstance(served, Error) else served
 
     def _journal(self, call: Call, rendered: Rendered) -> None:
         answer = rendered.answer
@@ -672,7 +682,8 @@ class FakeLLM:
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
         """Raised in place where it surely reaches the test, else the vendor's own 400 with its text."""
         call._failure = failure.original if isinstance(failure, FunctionTurnError) else failure
-        self._failures.append(call._failure)
+        if not any(call._failure is known for known in self._failures):  # that of a line is that of its batch
+            self._failures.append(call._failure)
         if self._at_home():
             raise failure
         response = render_error(
@@ -887,7 +898,7 @@ def _parsed(request: Request) -> Any:
     try:
         return _json.loads(request.body)
     except ValueError:
-        return None
+        return form(request)
 
 
 def _default(options: Options) -> Turn | None:

@@ -18,7 +18,7 @@ from fake_llm import _json
 from fake_llm._model import Event
 from fake_llm._turns import Framing
 
-__all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Sse", "Whole", "Wire", "cut"]
+__all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Ndjson", "Sse", "Whole", "Wire", "cut"]
 
 PLAIN: Final = Framing()
 BOM: Final = b"\xef\xbb\xbf"
@@ -188,6 +188,37 @@ class JsonArray:
 
     def end(self, framing: Framing = PLAIN) -> bytes:
         return b"\n]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ndjson:
+    """A JSON object on each line, the last one included; there is nothing like a comment, a name or an id.
+
+    Attributes:
+        dumps: The style of the JSON.
+        content_type: The header.
+        newline: The line end.
+    """
+
+    dumps: Callable[[Any], bytes] = _json.compact
+    content_type: str = "application/x-ndjson"
+    newline: str = "\n"
+
+    def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
+        end = (framing.newline or self.newline).encode() * (1 + (framing.blank_lines or 0))
+        pieces: list[bytes] = []
+        for event in events:
+            if isinstance(event, (bytes, str)):
+                pieces.append(event if isinstance(event, bytes) else event.encode())
+                continue
+            data = self.dumps(event.payload if isinstance(event, Event) else event)
+            pieces.append((_escaped(data) if framing.ascii else data) + end)
+        if framing.bom and pieces:
+            pieces[0] = BOM + pieces[0]
+        return pieces
+
+    def end(self, framing: Framing = PLAIN) -> bytes:
+        return b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
     def sending(original: Any) -> Any:
         def sendto(sock: Any, data: Any, *args: Any) -> Any:
             if args and isinstance(args[-1], tuple) and len(args[-1]) > 1:
-                judge(*args[-1][:2], "a raw socket (socket.sendto)")
+                judge(args[-1][0], args[-1][1], "a raw socket (socket.sendto)")
             return original(sock, data, *args)
 
         return sendto

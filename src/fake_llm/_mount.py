@@ -64,6 +64,7 @@ SDKS: Final[Mapping[str, Sdk]] = {  # read and run with the current and the prev
     "fireworks": Sdk(("_client",)),
     "writerai": Sdk(("_client",)),
     "zai": Sdk(("_client",)),
+    "ollama": Sdk(("_client",)),
     "mistralai": Sdk(("sdk_configuration.client", "sdk_configuration.async_client")),
     "google.genai": Sdk(
         ("_api_client._httpx_client", "_api_client._async_httpx_client"),

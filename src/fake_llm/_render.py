@@ -34,6 +34,7 @@ from fake_llm._model import (
 from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
 from fake_llm._script import Broken, Verbatim
+from fake_llm._services._base import Store
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Disconnect,
@@ -54,7 +55,7 @@ from fake_llm._turns import (
     check_unicode,
 )
 
-__all__ = ["Rendered", "render", "render_error"]
+__all__ = ["Rendered", "render", "render_error", "render_service"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -388,6 +389,7 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
         return _with_headers(render_error(then, exchange, endpoint), reply.headers)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
     if _goes_on(then):
+        _begin(exchange, endpoint)
         document: Any = endpoint.dialect.document(exchange)
         if endpoint.difference.document is not None:
             document = endpoint.difference.document(exchange, document)
@@ -471,6 +473,7 @@ def _check_event(item: Any) -> None:
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
+    _begin(exchange, endpoint)
     content, closing = endpoint.dialect.events(exchange)
     if endpoint.difference.events is not None:
         content, closing = endpoint.difference.events(exchange, content, closing)
@@ -490,6 +493,12 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
         steps.extend(_after(then, exchange))
     headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
     return Response(200, headers, steps=tuple(steps))
+
+
+def _begin(exchange: Exchange, endpoint: Endpoint) -> None:
+    """Remember what an answer that can be asked for again is written from."""
+    if endpoint.memory is not None:
+        exchange.begun = exchange.ids.copy(), exchange.id
 
 
 def _steps(
@@ -584,6 +593,39 @@ _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 
 def _with_headers(response: Response, more: Mapping[str, str] | None) -> Response:
     return replace(response, headers=_over(response.headers, more)) if more else response
+
+
+def render_service(
+    store: Store, exchange: Exchange, endpoint: Endpoint, reply: Reply | None, rule: Pace, options: Options
+) -> Rendered | Error:
+    """What a service answers, of what a rule's turn says where there is one; the vendor's own refusal.
+
+    Raises:
+        ScriptMismatchError: The turn doesn't fit the request.
+    """
+    pace = Pace() if endpoint.side else _merged(replace(options.pace, model=None, usage=None), rule)
+    if reply is not None:
+        pace = _merged(pace, reply)
+        _fill(exchange, reply, endpoint, pace, options)
+    assert endpoint.service is not None
+    made = endpoint.service(store, exchange)
+    if isinstance(made, Error):
+        return made
+    if isinstance(made, list):
+        wire = endpoint.wire_of(exchange.request)
+        assert wire is not None, "a service that streams has a wire in its row"
+        end = wire.end(PLAIN)
+        pieces = [*wire.encode(made, PLAIN), *([end] if end else [])]
+        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, PLAIN), steps=tuple(pieces))
+    elif not isinstance(made, Response):
+        headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
+        made = Response(200, headers, endpoint.whole.encode(made))
+    return _timed(
+        _with_headers(made, None if reply is None else reply.headers),
+        pace.delay or 0.0,
+        exchange.request.timeouts,
+        virtual=options.virtual_time,
+    )
 
 
 # --- what isn't a reply -------------------------------------------------------------------------

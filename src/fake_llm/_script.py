@@ -235,13 +235,15 @@ def _as_verbatim(value: Any) -> Verbatim | None:
     return None
 
 
-_SDKS: Final = frozenset(path.partition(".types")[0] for path in _SDK_TYPES)
+_TYPES: Final = re.compile(r"\._?types(?=\.|$)")
+"""Where SDKs keep their classes: Ollama's under a name of its own."""
+_SDKS: Final = frozenset(_TYPES.split(path, maxsplit=1)[0] for path in _SDK_TYPES)
 
 
 def _refuse_sdk_part(value: Any) -> None:
     """Refuse an SDK's object that is no whole answer: a message, a block, a chunk."""
     kind = type(value)
-    sdk, types, _ = kind.__module__.partition(".types")
+    sdk, *types = _TYPES.split(kind.__module__, maxsplit=1)
     if types and sdk in _SDKS:
         raise ScriptError(
             sentence(

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
-from fake_llm._framing import AwsEventStream, JsonArray, Sse
+from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse
 
 __all__ = ["Row", "answered", "refused", "rows"]
 
-_STREAMS: Final = {Sse: "server-sent events", JsonArray: "a JSON array", AwsEventStream: "AWS's event stream"}
+_STREAMS: Final = {
+    Sse: "server-sent events",
+    JsonArray: "a JSON array",
+    Ndjson: "JSON lines",
+    AwsEventStream: "AWS's event stream",
+}
 
 
 @dataclass(frozen=True, slots=True)

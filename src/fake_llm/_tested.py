@@ -17,6 +17,8 @@ TESTED: Final[Mapping[str, Mapping[str, str]]] = {
     "groq": {"current": "1.7", "legacy": "1.1"},
     "httpx": {"current": "0.28", "legacy": "0.28"},
     "httpx2": {"current": "2.16"},
+    "mistralai": {"current": "3.7", "legacy": "1.12"},
+    "ollama": {"current": "0.6", "legacy": "0.5"},
     "openai": {"current": "3.57", "legacy": "2.54"},
     "requests": {"current": "2.34", "legacy": "2.34"},
     "writer-sdk": {"current": "3.0"},

@@ -22,6 +22,7 @@ _FLAT: Final = {
             "data",
             "url",
             "image_url",
+            "images",
             "file_data",
             "b64_json",
             "encrypted_content",

@@ -39,9 +39,14 @@ FREE = frozenset(
         "seed",
         "token_id",
         "end_offset",
+        "total_duration",
+        "load_duration",
+        "prompt_eval_duration",
+        "eval_duration",
+        "context[]",
     ]
 )
-"""Keys whose values may differ: ids, times, fingerprints and what is opaque to everybody but the vendor."""
+"""Keys whose values may differ: ids, times, durations, fingerprints and what is opaque to everybody but the vendor."""
 
 
 @cache
@@ -170,6 +175,8 @@ _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]
     "openai_responses": _responses_logprobs,
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
+    "ollama_chat": lambda document: [document.get("logprobs")],
+    "ollama_generate": lambda document: [document.get("logprobs")],
 }
 
 
@@ -209,9 +216,27 @@ def _chat_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
+def _add_blocks(message: dict[str, Any], content: Any) -> None:
+    """Mistral's content, of which a part is a list."""
+    old = message.get("content") or []
+    blocks = [{"type": "text", "text": old}] if isinstance(old, str) else old
+    message["content"] = blocks
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        last = blocks[-1] if blocks else {}
+        if last.get("type") != block["type"]:
+            blocks.append(block)
+        elif block["type"] == "text":
+            last["text"] += block["text"]
+        else:
+            last["thinking"][0]["text"] += block["thinking"][0]["text"]
+            last["closed"] = True
+
+
 def _add_delta(message: dict[str, Any], delta: dict[str, Any]) -> None:
     for key, value in delta.items():
-        if key == "tool_calls":
+        if key == "content" and (isinstance(value, list) or (value and isinstance(message.get(key), list))):
+            _add_blocks(message, value)
+        elif key == "tool_calls":
             calls = message.setdefault("tool_calls", [])
             for call in value:
                 if call["index"] == len(calls):
@@ -290,11 +315,26 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
+def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document = copy.deepcopy(events[-1])
+    holder = document.get("message", document)
+    for event in reversed(events[:-1]):
+        said = event.get("message", event)
+        for key in ("content", "response", "thinking"):
+            if key in said:
+                holder[key] = said[key] + holder.get(key, "")
+        if "tool_calls" in said:
+            holder["tool_calls"] = said["tool_calls"] + holder.get("tool_calls", [])
+    return document
+
+
 _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
     "openai_chat": _chat_whole,
     "openai_responses": _responses_whole,
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
+    "ollama_chat": _ollama_whole,
+    "ollama_generate": _ollama_whole,
 }
 
 
@@ -319,6 +359,11 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         return (
             "last chunk" if any("finishReason" in candidate for candidate in event.get("candidates") or ()) else "chunk"
         )
+    if dialect.startswith("ollama"):
+        said = event.get("message", event)
+        if event["done"]:
+            return "last line"
+        return next((f"line of {key}" for key in ("tool_calls", "thinking", "images") if key in said), "line of text")
     if dialect == "openai_chat":
         choices = event["choices"]
         if not choices:
@@ -390,6 +435,8 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
     since = _SINCE.get(recording.provider)
     if since is not None and 0 < document["created"] < since:
         return "a host's older wire"
+    if recording.provider == "mistral" and document["model"].startswith("zai-"):
+        return "a model of another vendor"
     for choice in document["choices"]:
         message = choice.get("message") or {}
         for key, kind in (
@@ -448,9 +495,15 @@ def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str |
     return None
 
 
+def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
+    return None if document["done"] else "a recording that ends in the middle of its stream"
+
+
 _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
     "anthropic_messages": lambda recording, document: None,
     "gemini": _gemini_excluded,
+    "ollama_chat": _ollama_excluded,
+    "ollama_generate": _ollama_excluded,
 }

@@ -229,9 +229,42 @@ def _camel(key: str) -> str:
     return re.sub(r"_(\w)", lambda found: found[1].upper(), key)
 
 
+def _ollama_chat(url: str, body: Mapping[str, Any]) -> Facts:
+    messages: list[Said] = []
+    for sent in body["messages"]:
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in sent.get("tool_calls") or ()]
+        said = Said(sent["role"], [sent["content"], *("[image]" for _ in sent.get("images") or ())], calls)
+        if sent["role"] == "tool":
+            said.result = (sent.get("tool_call_id"), sent["content"])
+        messages.append(said)
+    system = [text for said in messages if said.role == "system" for text in said.texts]
+    return _ollama(body, messages, system)
+
+
+def _ollama_generate(url: str, body: Mapping[str, Any]) -> Facts:
+    return _ollama(body, [Said("user", [body["prompt"]])], [body["system"]] if body.get("system") else [])
+
+
+def _ollama(body: Mapping[str, Any], messages: list[Said], system: list[str]) -> Facts:
+    functions = [tool["function"] for tool in body.get("tools") or ()]
+    asked, options = body.get("format") or None, body.get("options") or {}
+    return Facts(
+        messages,
+        system,
+        {function["name"]: function["parameters"] for function in functions},
+        _JSON_MODE if asked == "json" else asked,
+        body["model"],
+        body.get("stream", True),
+        options.get("num_predict"),
+        options.get("temperature", body.get("temperature")),
+    )
+
+
 _EXTRACTORS: Mapping[str, Callable[[str, Mapping[str, Any]], Facts]] = {
     "openai_chat": _openai_chat,
     "openai_responses": _openai_responses,
     "anthropic_messages": _anthropic_messages,
     "gemini": _gemini,
+    "ollama_chat": _ollama_chat,
+    "ollama_generate": _ollama_generate,
 }

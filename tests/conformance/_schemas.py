@@ -14,13 +14,15 @@ import pytest
 from _answers import excluded
 from _recorded import load_spec, recordings
 
-__all__ = ["complaints", "untrue"]
+__all__ = ["complaints", "schema_complaints", "untrue"]
 
 _GEMINI = "GoogleCloudAiplatformV1beta1GenerateContentResponse"
 _SPECS: Mapping[str, tuple[str, str, str]] = {
     "openai_chat": ("openai", "CreateChatCompletionResponse", "CreateChatCompletionStreamResponse"),
     "openai_responses": ("openai", "Response", "ResponseStreamEvent"),
     "gemini": ("vertex-gemini", _GEMINI, _GEMINI),
+    "ollama_chat": ("ollama", "ChatResponse", "ChatStreamEvent"),
+    "ollama_generate": ("ollama", "GenerateResponse", "GenerateStreamEvent"),
 }
 
 
@@ -29,6 +31,11 @@ def complaints(dialect: str, payload: Mapping[str, Any], *, event: bool) -> list
     if dialect == "anthropic_messages":
         return _sdk_complaints(payload, event=event)
     return [complaint for complaint in _said(dialect, payload, event=event) if complaint not in untrue(dialect)]
+
+
+def schema_complaints(spec: str, name: str, payload: Mapping[str, Any]) -> list[str]:
+    """What one definition of a vendor's schema says against a payload."""
+    return [said for error in _validator(spec, name).iter_errors(payload) for said in _words(name, error)]
 
 
 @cache

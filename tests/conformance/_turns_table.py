@@ -116,12 +116,16 @@ _PROVIDERS = {
     "openai_responses": "openai",
     "anthropic_messages": "anthropic",
     "gemini": "gemini",
+    "ollama_chat": "ollama",
+    "ollama_generate": "ollama",
 }
 _MODELS = {
     "openai_chat": "gpt-4o",
     "openai_responses": "gpt-5",
     "anthropic_messages": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
+    "ollama_chat": "qwen3:8b",
+    "ollama_generate": "qwen3:8b",
 }
 
 
@@ -206,4 +210,34 @@ def _gemini(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
     return f"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:{verb}", body
 
 
-_REQUESTS = {"openai_chat": _chat, "openai_responses": _responses, "anthropic_messages": _anthropic, "gemini": _gemini}
+def _ollama_chat(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello"}], **_ollama(turn, stream)}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    return "http://localhost:11434/api/chat", body
+
+
+def _ollama_generate(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    return "http://localhost:11434/api/generate", {"prompt": "Hello", **_ollama(turn, stream)}
+
+
+def _ollama(turn: Turn, stream: bool) -> dict[str, Any]:
+    return {
+        "model": "qwen3:8b",
+        **({"format": _SCHEMA} if turn.schema else {}),
+        **({"think": True} if turn.thinking else {}),
+        **({"logprobs": True, "top_logprobs": 2} if turn.logprobs else {}),
+        **({} if stream else {"stream": False}),
+    }
+
+
+_REQUESTS = {
+    "openai_chat": _chat,
+    "openai_responses": _responses,
+    "anthropic_messages": _anthropic,
+    "gemini": _gemini,
+    "ollama_chat": _ollama_chat,
+    "ollama_generate": _ollama_generate,
+}

@@ -107,4 +107,6 @@ _KEPT_BY_ALL = {
     "openai_responses": "output",
     "anthropic_messages": "stop_reason",
     "gemini": "candidates",
+    "ollama_chat": "message",
+    "ollama_generate": "response",
 }

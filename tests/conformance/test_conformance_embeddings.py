@@ -18,9 +18,9 @@ pytestmark = needs_shared
 
 PLACES = (
     *("openai/embeddings", "azure/embeddings", "openrouter/embeddings", "perplexity/embeddings"),
-    "gemini/batchEmbedContents",
+    *("gemini/batchEmbedContents", "mistral/embeddings", "ollama/api-embed"),
 )
-OWN = ("openai", "gemini")
+OWN = ("openai", "gemini", "mistral", "ollama")
 """Whose answers have exactly these keys; others add some of their own."""
 FILES: list[Path] = [
     path for place in PLACES for path in sorted((shared_dir() or Path()).glob(f"recordings/{place}/*.json"))

@@ -54,6 +54,12 @@ def _google() -> Any:
     return ChatGoogleGenerativeAI(model="gemini-3-pro")
 
 
+def _mistral() -> Any:
+    from langchain_mistralai import ChatMistralAI
+
+    return ChatMistralAI(model_name="mistral-small-latest")
+
+
 _responses = functools.partial(_openai, use_responses_api=True)
 
 SCHEMA, CALLING, MODE = "json_schema", "function_calling", "json_mode"
@@ -62,6 +68,7 @@ VENDORS: dict[str, tuple[str, Callable[[], Any], str, tuple[str, ...]]] = {
     "openai-responses": ("langchain-openai", _responses, "openai_responses", (SCHEMA, CALLING, MODE)),
     "anthropic": ("langchain-anthropic", _anthropic, "anthropic_messages", (SCHEMA, CALLING)),
     "google": ("langchain-google-genai", _google, "gemini", (SCHEMA, CALLING, MODE)),
+    "mistral": ("langchain-mistralai", _mistral, "openai_chat", (SCHEMA, CALLING, MODE)),
 }
 
 each_model = pytest.mark.parametrize(

@@ -303,6 +303,27 @@ class GroqChat(Chat):
     thinking_names: ClassVar = ("reasoning",)
 
 
+class MistralChat(Chat):
+    """The same, with thoughts and text in a list where it thinks."""
+
+    @classmethod
+    def _head(cls, heard: Heard, answer: Any) -> None:
+        super()._head(heard, answer)
+        details = (at(answer, "usage", "__pydantic_extra__") or {}).get("prompt_tokens_details")
+        if details and heard.usage is not None:
+            heard.usage = dataclasses.replace(heard.usage, cached=details["cached_tokens"])
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        blocks = said.content if isinstance(said.content, list) else []
+        heard.say(None if blocks else said.content or None, index)
+        for block in blocks:
+            if block.type == "thinking":
+                heard.thinking.extend(item.text for item in block.thinking)
+            else:
+                heard.say(block.text, index)
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -647,6 +668,53 @@ class Converse:
         return Spent(usage["inputTokens"] + cached + written, usage["outputTokens"], cached)
 
 
+class Local:
+    """Ollama's own chat."""
+
+    dialect = "ollama_chat"
+    finishes: ClassVar = {"tool_calls": "stop"}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [Local.message(*item) for item in ask.history]}
+        if ask.tools:
+            body["tools"] = [
+                {"type": "function", "function": {"name": name, "description": name, "parameters": dict(schema)}}
+                for name, schema in ask.tools.items()
+            ]
+        if ask.schema:
+            body["format"] = SCHEMA
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "user", "content": rest[0]}
+        if role == "tool":
+            return {"role": "tool", "tool_name": rest[0].name, "content": rest[1]}
+        answer: Answer = rest[0]
+        calls = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
+        return {"role": "assistant", "content": answer.text, "thinking": answer.thinking, "tool_calls": calls}
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        cls.piece(heard, answer)
+        assert answer.done is True
+
+    @classmethod
+    def piece(cls, heard: Heard, answer: Any) -> None:
+        heard.model = answer.model
+        message = answer.message
+        assert message.role == "assistant"
+        heard.say(message.content)
+        heard.thinking.append(message.thinking or "")
+        for call in some(message.tool_calls):
+            heard.call(len(heard.calls), name=call.function.name, arguments=call.function.arguments)
+        heard.finish = answer.done_reason or heard.finish
+        if answer.done:
+            heard.usage = Spent(answer.prompt_eval_count or 0, answer.eval_count or 0)
+
+
 # --- clients --------------------------------------------------------------------------------------
 
 EVERYTHING = frozenset(
@@ -665,6 +733,8 @@ EVERYTHING = frozenset(
         "content filter",
         "names its model",
         "compressed answers",
+        "blank lines in a stream",
+        "tool choice",
     }
 )
 STATUSES = {
@@ -1334,6 +1404,64 @@ class Zai(ChatClient):
         return named.get(kind, errors.APIConnectionError), status
 
 
+class Mistral(Client):
+    """mistralai: of the generation before in another package. It gives up by the clock, so its retries have a test of their own."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, MistralChat, **options)
+        self.suffix = "_async" if self.is_async else ""
+
+    @property
+    def home(self) -> str:
+        return "mistralai.client" if has("mistralai>=2") else "mistralai"
+
+    @property
+    def http(self) -> Any:
+        return importlib.import_module("httpx2" if has("mistralai>=3") else "httpx")
+
+    def make(self) -> Any:
+        return importlib.import_module(self.home).Mistral(timeout_ms=5000)
+
+    def sdk(self, method: str) -> Any:
+        return getattr(self._made.chat, method + self.suffix)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        self.vocabulary.whole(heard, await done(self.sdk("complete")(**self.vocabulary.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async with within(await done(self.sdk("stream")(**self.vocabulary.body(ask, self.model)))) as stream:
+            async for event in each(stream):
+                self.vocabulary.piece(heard, event.data)
+
+    async def parse(self, heard: Heard, ask: Ask) -> None:
+        body = self.vocabulary.body(ask, self.model) | {"response_format": weather_model()}
+        self.vocabulary.whole(heard, await done(self.sdk("parse")(**body)))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("mistralai.client.errors" if has("mistralai>=2") else "mistralai.models")
+        if kind in {"invalid", "in_stream"} and (kind == "invalid" or mode != "whole"):
+            if mode != "whole" and not has("mistralai>=2"):
+                return importlib.import_module("pydantic").ValidationError, None
+            return errors.ResponseValidationError, 200
+        if kind in STATUSES or kind == "in_stream":
+            return errors.SDKError, STATUSES.get(kind, 503)
+        return http_error(self.http, kind), None
+
+    def verbatim(self) -> Any:
+        models = importlib.import_module(f"{self.home}.models")
+        message = {"role": "assistant", "content": "Word for word."}
+        return models.ChatCompletionResponse.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+            }
+        )
+
+
 class HuggingFace(Client):
     """huggingface_hub's client of models, by its router or by one of the hosts behind it."""
 
@@ -1404,6 +1532,46 @@ class AI21(Client):
         if kind in STATUSES:
             return named.get(kind, errors.AI21APIError), STATUSES[kind]
         return http_error(importlib.import_module("httpx"), kind), None
+
+
+class Ollama(Client):
+    """ollama, which has no time-out and no retries by itself."""
+
+    def __init__(self, maker: str, **options: Any) -> None:
+        super().__init__(f"ollama.{maker}/ollama_chat", Local, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return getattr(importlib.import_module("ollama"), self.maker)(timeout=5)
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Local.whole(heard, await done(self._made.chat(**Local.body(ask, self.model))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for part in each(await done(self._made.chat(**Local.body(ask, self.model), stream=True))):
+            Local.piece(heard, part)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        module = importlib.import_module("ollama")
+        if kind == "in_stream":
+            return module.ResponseError, STATUSES["overloaded"] if mode == "whole" else -1
+        if kind in STATUSES:
+            return module.ResponseError, STATUSES[kind]
+        if kind == "connection" and mode == "whole":
+            return ConnectionError, None
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def verbatim(self) -> Any:
+        module = importlib.import_module("ollama")
+        return module.ChatResponse(
+            model="verbatim-model",
+            created_at="2026-01-01T00:00:00Z",
+            message=module.Message(role="assistant", content="Word for word."),
+            done=True,
+            done_reason="stop",
+            prompt_eval_count=7,
+            eval_count=3,
+        )
 
 
 def http_error(module: Any, kind: str) -> type[BaseException]:
@@ -1665,8 +1833,23 @@ _ZAI = _VENDOR | {
 }
 _HUB = _VENDOR | {"provider": "huggingface", "model": "openai/gpt-oss-120b", "needs": ("huggingface_hub>=2",)}
 _HUB |= {"can": _PLAIN - {"retries", "line separators in a stream"}}
+_MISTRAL: dict[str, Any] = {"provider": "mistral", "model": "mistral-small-latest", "needs": ("mistralai>=1",)}
+_MISTRAL |= {
+    "can": EVERYTHING - {"refusal", "content filter", "reasoning tokens", "retries", "trio"}
+    | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream", "parse"),
+}
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
 _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
+
+_OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
+_OLLAMA_LACKS |= {"names its model", "comments in a stream", "tool choice"}
+_OLLAMA_LACKS |= {
+    "line separators in a stream",
+    "blank lines in a stream",
+}  # it takes each line of httpx's for an object
+_OLLAMA: dict[str, Any] = {"provider": "ollama", "model": "qwen3:8b", "needs": ("ollama>=0.5",)}
+_OLLAMA |= {"can": EVERYTHING - _OLLAMA_LACKS | {"sdk object without an id"}, "modes": ("whole", "stream")}
 
 
 def _on(provider: str, base_url: str, model: str, *lacks: str, **statuses: int) -> Client:
@@ -1722,6 +1905,10 @@ CLIENTS: tuple[Client, ...] = (
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
+    Mistral("mistralai-sync", **_MISTRAL),
+    Mistral("mistralai-async", **_MISTRAL, is_async=True),
+    Ollama("Client", **_OLLAMA),
+    Ollama("AsyncClient", **_OLLAMA),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
@@ -1765,6 +1952,7 @@ CLIENTS: tuple[Client, ...] = (
     _on("cloudflare", f"{_GATEWAY}/compat", "groq/openai/gpt-oss-120b", "strict validation", overloaded=429),
     _on("cloudflare", f"{_GATEWAY}/openai", "gpt-4.1", overloaded=429),
     _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
+    _on("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "strict validation", "thinking"),
     _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
     _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
     _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),

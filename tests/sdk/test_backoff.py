@@ -219,16 +219,6 @@ def hub() -> Any:
     return http_backoff("POST", "https://router.huggingface.co/v1/chat/completions", json=asked)
 
 
-MISTRAL = Raw(
-    {
-        "id": "1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "mistral-small-latest",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
-)
 COHERE = Raw(
     {
         "id": "1",
@@ -271,7 +261,7 @@ LOOPS: tuple[Loop, ...] = (
     Loop("litellm sync", "litellm", litellm_sync, waits=1),  # its second attempt is the first of tenacity's
     Loop("litellm async", "litellm", litellm_async, waits=0),
     Loop("litellm's router", "litellm>=1.110", litellm_router),
-    *pair("mistralai", "mistralai>=3", (mistral_sync, mistral_async), MISTRAL),
+    *pair("mistralai", "mistralai>=3", (mistral_sync, mistral_async)),
     *pair("replicate", "replicate", (replicate_sync, replicate_async), REPLICATE),
     *pair("openrouter", "openrouter", (openrouter_sync, openrouter_async)),
     Loop("huggingface_hub", "huggingface_hub>=2", hub),

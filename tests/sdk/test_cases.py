@@ -185,7 +185,11 @@ CASES: tuple[Case, ...] = (
     ),
     Case("chunks", [Reply(chunks=["Hel", "lo wor", "ld"])], {"text": "Hello world"}, modes=("stream",), check=in_two),
     Case("chunk size", [Reply("abcd", chunk_size=1)], {"text": "abcd"}, modes=("stream",), check=one_each),
-    talks("other bytes", Reply(ODD, framing=Framing(newline="\r\n", blank_lines=2, split=3)), text=ODD),
+    talks("other ends of lines", Reply(ODD, framing=Framing(newline="\r\n", split=3)), text=ODD),
+    dataclasses.replace(
+        talks("other bytes", Reply(ODD, framing=Framing(newline="\r\n", blank_lines=2, split=3)), text=ODD),
+        needs=("blank lines in a stream",),
+    ),
     dataclasses.replace(
         talks("comments", Reply("It is sunny.", framing=Framing(comment="hi")), text="It is sunny."),
         needs=("comments in a stream",),
@@ -238,12 +242,14 @@ CASES: tuple[Case, ...] = (
         [SUNNY],
         {"tool_calls": (Called("answer", SUNNY),), "text": ""},
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "answer"},
+        needs=("tool choice",),
     ),
     Case(
         "structured by any tool",
         [Weather("Paris", "sunny")],
         {"tool_calls": (Called("answer", SUNNY),), "text": "", "finish": "tool_calls"},
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
+        needs=("tool choice",),
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case(
@@ -353,6 +359,12 @@ CASES: tuple[Case, ...] = (
             "finish": "stop",
         },
         needs=("sdk object",),
+    ),
+    Case(
+        "verbatim object without an id",
+        lambda client: [client.verbatim()],
+        {"text": "Word for word.", "model": "verbatim-model", "usage": Spent(7, 3), "finish": "stop"},
+        needs=("sdk object without an id",),
     ),
 )
 

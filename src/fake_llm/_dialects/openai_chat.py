@@ -48,7 +48,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
 
-__all__ = ["BAD_JSON", "DIALECT", "pad", "refused", "wrong_type"]
+__all__ = ["BAD_JSON", "DIALECT", "document", "pad", "refused", "wrong_type"]
 
 Chunk: TypeAlias = "tuple[bool, dict[str, Any], dict[str, Any] | None]"
 """Whether it carries content, its delta, its logprobs."""
@@ -88,6 +88,8 @@ _NOT_PARAMS: Final = frozenset(
         "max_tokens",
         "max_completion_tokens",
         "stop",
+        "prompt",
+        "agent_id",
     }
 )
 _CHOICES: Final = {"none": ToolChoice("none"), "required": ToolChoice("any"), "any": ToolChoice("any")}
@@ -96,6 +98,8 @@ _CHOICES: Final = {"none": ToolChoice("none"), "required": ToolChoice("any"), "a
 def read(request: Request, body: Any) -> View:
     """The view of a request."""
     messages = tuple(_message(item) for item in body.get("messages") or () if isinstance(item, dict))
+    if "messages" not in body and isinstance(body.get("prompt"), str):  # what is to be filled in, as Mistral calls it
+        messages = (message("user", [body["prompt"]]),)
     return View(
         messages=messages,
         system="\n".join(item.text for item in messages if item.role == "system"),
@@ -260,6 +264,9 @@ def model(request: Request, body: Any) -> str:
     name = body.get("model") if isinstance(body, dict) else None
     if isinstance(name, str) and name:
         return name
+    agent = body.get("agent_id") if isinstance(body, dict) else None  # Mistral's agents
+    if isinstance(agent, str) and agent:
+        return agent
     _, found, rest = request.path.partition("/deployments/")
     return unquote(rest.partition("/")[0]) if found else ""
 
@@ -1066,6 +1073,7 @@ def _turn(choice: Mapping[str, Any]) -> Reply:
     said: list[Any] = [Thinking(text) for text in _reasoning(answer)]
     if isinstance(answer.get("content"), str):
         said.append(answer["content"])
+    said += _blocks(answer.get("content"))
     if isinstance(answer.get("refusal"), str):
         said.append(Refusal(answer["refusal"]))
     said += [_call_back(call) for call in _mappings(answer.get("tool_calls"))]
@@ -1078,6 +1086,19 @@ def _turn(choice: Mapping[str, Any]) -> Reply:
         finish_reason=_NEUTRAL.get(reason, reason) if isinstance(reason, str) else None,
         logprobs=entries if isinstance(entries, list) else None,
     )
+
+
+def _blocks(content: Any) -> list[Any]:
+    """Thoughts and text of a content that is a list, as Mistral sends it."""
+    said: list[Any] = []
+    for block in _mappings(content):
+        if block.get("type") == "thinking":
+            signature = block.get("signature")
+            text = "".join(_texts(block.get("thinking"), []))
+            said.append(Thinking(text, signature=signature if isinstance(signature, str) else None))
+        elif isinstance(block.get("text"), str):
+            said.append(block["text"])
+    return said
 
 
 def _call_back(call: Mapping[str, Any]) -> ToolCall:
@@ -1183,6 +1204,10 @@ DIALECT: Final = Dialect(
     sdk_types=(
         "openai.types.chat.chat_completion.ChatCompletion",
         "groq.types.chat.chat_completion.ChatCompletion",
+        "mistralai.client.models.chatcompletionresponse.ChatCompletionResponse",
+        "mistralai.client.models.fimcompletionresponse.FIMCompletionResponse",
+        "mistralai.models.chatcompletionresponse.ChatCompletionResponse",
+        "mistralai.models.fimcompletionresponse.FIMCompletionResponse",
         "ai21.models.chat.chat_completion_response.ChatCompletionResponse",
         "cerebras.cloud.sdk.types.chat.chat_completion.ChatCompletionResponse",
         "fireworks.types.chat.completion_create_response.CompletionCreateResponse",

@@ -45,7 +45,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Error, Image, Part, Refusal, Reply, Thinking, ToolCall
 
-__all__ = ["DIALECT", "pad"]
+__all__ = ["DIALECT", "document", "events", "in_background", "messages", "pad", "pending"]
 
 _Json = dict[str, Any]
 
@@ -563,11 +563,30 @@ def _check_format(text: Any) -> Error | None:
 
 
 def document(exchange: Exchange) -> dict[str, Any]:
-    """The whole answer."""
+    """The whole answer; of what runs in the background at first only that it does."""
+    if in_background(exchange) and not exchange.later:
+        return pending(exchange, "queued")
     response_id = _response_id(exchange)
     status, reason = _status(exchange.choice)
     output = [item.body for item in _items(exchange, response_id, status)]
     return exchange.extend(_finished(exchange, _started(exchange, response_id, billed=True), status, reason, output))
+
+
+def in_background(exchange: Exchange) -> bool:
+    """Whether the answer is given later."""
+    return isinstance(exchange.body, dict) and exchange.body.get("background") is True and not exchange.stream
+
+
+def pending(exchange: Exchange, status: str) -> dict[str, Any]:
+    """The response before it is done."""
+    return exchange.extend({**_started(exchange, _response_id(exchange), billed=True), "status": status})
+
+
+def messages(items: Sequence[_Json]) -> tuple[Message, ...]:
+    """Items of a conversation as messages."""
+    history = _History()
+    history.read(list(items))
+    return tuple(history.messages)
 
 
 def _previous(body: Any) -> str | None:
@@ -1058,10 +1077,11 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
         if exchange.extra
         else started
     )
-    told: list[_Json] = [
-        {"type": "response.created", "response": shown, "sequence_number": 0},
-        {"type": "response.in_progress", "response": dict(shown), "sequence_number": 1},
-    ]
+    told: list[_Json] = [{"type": "response.created", "response": shown, "sequence_number": 0}]
+    if started["background"]:  # recorded in 2026
+        told[0]["response"] = queued = {**shown, "status": "queued"}
+        told.append({"type": "response.queued", "response": dict(queued), "sequence_number": 0})
+    told.append({"type": "response.in_progress", "response": dict(shown), "sequence_number": 0})
     logprobs = _logprobs(
         exchange.choice, exchange.body.get("top_logprobs") if isinstance(exchange.body, dict) else None
     )

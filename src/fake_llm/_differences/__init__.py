@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids, WireEvent
-from fake_llm._model import HeaderItems, Response
+from fake_llm._model import HeaderItems, Request, Response
 from fake_llm._turns import Error
 
 __all__ = ["SAME", "Difference"]
@@ -29,6 +29,9 @@ class Difference:
         failure_events: An error after a stream has begun, in place of the dialect's.
         id: A new id for an answer in this host's form.
         tool_id: A new id for a tool call in this host's form; gets the number of the call in its answer.
+        check: The host's own refusal of a malformed request in place of the dialect's, its body as it is to be sent. A body
+            that isn't JSON comes as `None`.
+        too_long: The host's message for a prompt over the context window, as in the dialect.
     """
 
     document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None
@@ -38,6 +41,8 @@ class Difference:
     failure_events: Callable[[Exchange, Error], list[WireEvent]] | None = None
     id: Callable[[Ids], str] | None = None
     tool_id: Callable[[Ids, int], str | None] | None = None
+    check: Callable[[Request, Any], Error | None] | None = None
+    too_long: str | None = None
 
 
 SAME: Final = Difference()

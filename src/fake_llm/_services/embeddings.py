@@ -15,15 +15,16 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
-from fake_llm._dialects import gemini, openai_chat
+from fake_llm._dialects import gemini, ollama, openai_chat
 from fake_llm._dialects.openai_chat import refused, wrong_type
+from fake_llm._differences import mistral
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["GEMINI", "OPENAI"]
+__all__ = ["GEMINI", "MISTRAL", "OLLAMA", "OPENAI"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -237,6 +238,80 @@ OPENAI: Final = replace(
 """`POST /v1/embeddings`, and the same on a deployment."""
 
 
+# --- Mistral -----------------------------------------------------------------------------------------------------------
+
+_INTEGERS: Final = {"int8": ("b", 127, 0), "uint8": ("B", 127, 128)}
+_BITS: Final = ("binary", "ubinary")
+
+
+def _mistral_read(request: Request, body: Any) -> View:
+    view = _openai_read(request, body)
+    size = body.get("output_dimension")
+    return view if size is None else replace(view, params={**view.params, "dimensions": size})
+
+
+def _mistral_document(exchange: Exchange) -> dict[str, Any]:
+    """As recorded (2026-08); other kinds of numbers by the types of its SDK (3.7)."""
+    body, usage = exchange.body, exchange.usage
+    inputs = _openai_inputs(body["input"])
+    found = _vectors(exchange, inputs, [body.get("output_dimension")] * len(inputs))
+    document: dict[str, Any] = {
+        "id": exchange.id or mistral.new_id(exchange.ids),
+        "object": "list",
+        "data": [
+            {"object": "embedding", "embedding": _quantised(one, body), "index": index}
+            for index, one in enumerate(found)
+        ],
+        "model": exchange.model,
+        "usage": {
+            "prompt_audio_seconds": None,
+            "prompt_tokens": usage.input_tokens,
+            "total_tokens": usage.total,
+            "completion_tokens": usage.output_tokens,
+            "request_count": None,
+            "prompt_tokens_details": None,
+            "completion_tokens_details": None,
+            "service_tier": None,
+            "prompt_token_details": None,
+            **usage.details,
+        },
+    }
+    return exchange.extend(document)
+
+
+def _quantised(numbers: Sequence[float], body: Mapping[str, Any]) -> Any:
+    """The numbers in the kind that is asked for, or base64 of them."""
+    kind = body.get("output_dtype")
+    if kind in _INTEGERS:
+        code, scale, shift = _INTEGERS[kind]
+        most = max(map(abs, numbers)) or 1.0
+        values: Sequence[float] = [round(number / most * scale) + shift for number in numbers]
+    elif kind in _BITS:
+        bits = "".join("1" if number > 0 else "0" for number in numbers)
+        code, shift = ("b", 128) if kind == "binary" else ("B", 0)
+        values = [int(bits[start : start + 8].ljust(8, "0"), 2) - shift for start in range(0, len(bits), 8)]
+    else:
+        code, values = "f", numbers
+    if body.get("encoding_format") != "base64":
+        return values
+    return base64.b64encode(struct.pack(f"<{len(values)}{code}", *values)).decode()
+
+
+MISTRAL: Final = replace(
+    OPENAI,
+    name="mistral_embeddings",
+    label="Mistral embeddings",
+    read=_mistral_read,
+    check=mistral.check_embeddings,
+    document=_mistral_document,
+    sdk_types=(
+        "mistralai.client.models.embeddingresponse.EmbeddingResponse",
+        "mistralai.models.embeddingresponse.EmbeddingResponse",
+    ),
+)
+"""`POST /v1/embeddings` of Mistral."""
+
+
 # --- Gemini ------------------------------------------------------------------------------------------------------------
 
 _BATCH: Final = 100
@@ -380,3 +455,101 @@ GEMINI: Final = replace(
     sdk_types=("google.genai.types.EmbedContentResponse",),
 )
 """`:embedContent` and `:batchEmbedContents`."""
+
+
+# --- Ollama ------------------------------------------------------------------------------------------------------------
+
+_LOADED: Final = 50_000_000
+_READ: Final = 1_000_000
+"""Nanoseconds: a model is loaded, a token is read."""
+_EMBED_FIELDS: Final = (
+    ollama.Field("model", (str,), "string"),
+    ollama.Field("truncate", (bool,), "bool"),
+    ollama.Field("dimensions", (int,), "int"),
+    ollama.Field("options", (dict,), "map[string]interface {}"),
+)
+_EMBEDDING_FIELDS: Final = (
+    ollama.Field("model", (str,), "string"),
+    ollama.Field("prompt", (str,), "string"),
+    ollama.Field("options", (dict,), "map[string]interface {}"),
+)
+
+
+def _is_former(request: Request) -> bool:
+    """Whether it is the former path, which takes one text and gives one vector."""
+    return request.path.endswith("/embeddings")
+
+
+def _ollama_inputs(request: Request, body: Mapping[str, Any]) -> list[str]:
+    """The texts; an empty one alone is none, and only loads the model."""
+    given = body.get("prompt" if _is_former(request) else "input")
+    return list(given) if isinstance(given, list) else [given] if given else []
+
+
+def _ollama_read(request: Request, body: Any) -> View:
+    params = {name: value for name, value in body.items() if name not in ("model", "input", "prompt", "options")}
+    options = body.get("options") or {}
+    return _view(
+        _ollama_inputs(request, body),
+        {name: value for name, value in {**options, **params}.items() if value is not None},
+    )
+
+
+def _ollama_check(request: Request, body: Any) -> Error | None:
+    former = _is_former(request)
+    kind, fields = ("EmbeddingRequest", _EMBEDDING_FIELDS) if former else ("EmbedRequest", _EMBED_FIELDS)
+    if (error := ollama.refused(body, kind, fields)) is not None:
+        return error
+    if not body.get("model"):
+        return Error(400, "model is required") if former else Error("not_found", "model '' not found")
+    given = None if former else body.get("input")
+    texts = given if isinstance(given, list) else [given]
+    if given is not None and not all(isinstance(item, str) for item in texts):
+        return Error(400, "invalid input type")
+    return None
+
+
+def _ollama_document(exchange: Exchange) -> dict[str, Any]:
+    request, body = exchange.request, exchange.body
+    inputs = _ollama_inputs(request, body)
+    found = _vectors(exchange, inputs, [_asked_size(body)] * len(inputs)) if inputs else []
+    if _is_former(request):
+        return exchange.extend({"embedding": found[0] if found else []})
+    count = exchange.usage.input_tokens
+    spent = {"total_duration": _LOADED + count * _READ, "load_duration": _LOADED, "prompt_eval_count": count}
+    metrics = {name: value for name, value in spent.items() if value} if inputs else {}
+    return exchange.extend({"model": exchange.model, "embeddings": found, **metrics})
+
+
+def _asked_size(body: Mapping[str, Any]) -> int | None:
+    """The size that is asked for: one that is larger than the model's is as good as none."""
+    size, usual = body.get("dimensions") or 0, size_of(str(body.get("model")))
+    return size if 0 < size <= (usual or LARGEST) else None
+
+
+def _ollama_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again."""
+    found = document["embeddings"] if "embeddings" in document else [document["embedding"]]
+    count = document.get("prompt_eval_count")
+    return Reply(
+        *(Embedding(item) for item in found),
+        model=document.get("model"),
+        usage=Usage(count, 0) if isinstance(count, int) else None,
+    )
+
+
+OLLAMA: Final = replace(
+    ollama.CHAT,
+    name="ollama_embeddings",
+    label="Ollama embeddings",
+    read=_ollama_read,
+    check=_ollama_check,
+    stream=lambda request, body: False,
+    document=_ollama_document,
+    parts=_ollama_parts,
+    carries=frozenset({Embedding}),
+    shaping=None,
+    counted=lambda exchange: _count(_ollama_inputs(exchange.request, exchange.body)),
+    sdk_types=("ollama._types.EmbedResponse", "ollama._types.EmbeddingsResponse"),
+)
+"""`POST /api/embed`, and `/api/embeddings` as it was before."""

@@ -14,7 +14,8 @@ __all__ = [
     "anthropic_one",
     "gemini_list",
     "gemini_one",
-    "ollama_show",
+    "mistral_list",
+    "mistral_one",
     "openai_list",
     "openai_one",
     "openrouter_list",
@@ -28,7 +29,8 @@ _WRITER = ("palmyra-x5", "palmyra-x4")
 _ANTHROPIC = ("claude-opus-5", "claude-sonnet-5", "claude-haiku-5-5")
 _GEMINI = ("gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash")
 _GEMINI_WINDOW = 1_048_576
-_OLLAMA_WINDOW = 131_072
+_MISTRAL = ("mistral-large-latest", "mistral-small-latest", "codestral-latest", "mistral-embed")
+_MISTRAL_WINDOW = 131_072
 
 
 def _name(exchange: Exchange) -> str:
@@ -156,15 +158,42 @@ def gemini_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     return _gemini(_name(exchange), store)
 
 
-def ollama_show(store: Store, exchange: Exchange) -> dict[str, Any]:
-    """`POST /api/show`: a model that can do all that a script may want of it."""
-    window = store.context_window or _OLLAMA_WINDOW
+def _mistral(name: str, store: Store) -> dict[str, Any]:
+    """A model by the types of its SDK (mistralai 3.7): one that can do all that a script may want of it."""
     return {
-        "modelfile": "",
-        "parameters": "",
-        "template": "{{ .System }}{{ .Tools }}{{ .Prompt }}",
-        "details": {"format": "gguf", "family": "llama", "families": ["llama"], "parameter_size": "8B"},
-        "model_info": {"general.architecture": "llama", "llama.context_length": window},
-        "capabilities": ["completion", "tools", "vision", "thinking"],
-        "modified_at": _CREATED_AT,
+        "id": name,
+        "object": "model",
+        "created": CREATED,
+        "owned_by": "mistralai",
+        "capabilities": {
+            "completion_chat": True,
+            "function_calling": True,
+            "reasoning": True,
+            "completion_fim": True,
+            "fine_tuning": False,
+            "vision": True,
+            "ocr": False,
+            "classification": False,
+            "moderation": False,
+            "audio": False,
+            "audio_transcription": False,
+        },
+        "name": name,
+        "description": "",
+        "max_context_length": store.context_window or _MISTRAL_WINDOW,
+        "aliases": [],
+        "deprecation": None,
+        "deprecation_replacement_model": None,
+        "default_model_temperature": 0.3,
+        "type": "base",
     }
+
+
+def mistral_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /v1/models` of Mistral."""
+    return {"object": "list", "data": [_mistral(name, store) for name in _MISTRAL]}
+
+
+def mistral_one(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /v1/models/{id}` of Mistral."""
+    return _mistral(_name(exchange), store)
