@@ -21,6 +21,7 @@ LAYERS = (
     ("_model",),
     ("_turns",),
     ("_dialect", "_options"),
+    ("_claude_blocks",),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),

@@ -47,6 +47,7 @@ from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.vertex import VERTEX_ANTHROPIC
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -111,14 +112,13 @@ class Endpoint:
     difference: Difference = SAME
     prefix: str | None = None
     by_body: tuple[tuple[str, Endpoint], ...] = ()
+    instead: Callable[[Any], Endpoint | None] | None = None
 
     def of_body(self, body: object) -> Endpoint:
         """The row that answers a request with this body."""
         if not self.by_body or not isinstance(body, dict):
             return self
         return next((row for key, row in self.by_body if key in body), self)
-
-    instead: Callable[[Any], Endpoint | None] | None = None
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -325,6 +325,25 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
     )
 
 
+def _predicted(path: str, *, service: Service | None = None) -> Endpoint:
+    """Claude on Vertex AI."""
+    return Endpoint(
+        operation="chat" if service is None else "count_tokens",
+        path="/publishers/anthropic/models/" + path,
+        dialect=anthropic_messages.DIALECT,
+        wire=ANTHROPIC_SSE if service is None else None,
+        service=service,
+        difference=VERTEX_ANTHROPIC,
+        prefix="/{version}/projects/{project}/locations/{location}",
+    )
+
+
+PREDICTED: Final = (
+    _predicted("count-tokens:rawPredict", service=tokens.anthropic),
+    _predicted("{model}:(rawPredict|streamRawPredict)"),
+)
+
+
 def _invoked(
     family: str,
     dialect: Dialect,
@@ -453,6 +472,11 @@ ANTHROPIC_BATCHES: Final = tuple(
         ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
         ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
     )
+)
+CLAUDE_PLATFORM: Final = (
+    *_messages(),
+    *ANTHROPIC_BATCHES,
+    *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
 )
 _CONVERSATION: Final = "/conversations/{conversation}"
 _COMPLETION: Final = "/chat/completions/{completion}"
@@ -647,10 +671,26 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
             *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
-        endpoints=(
-            *_messages(),
-            *ANTHROPIC_BATCHES,
-            *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
+        endpoints=CLAUDE_PLATFORM,
+    ),
+    # Anthropic's own platform on other clouds (anthropic 2.14, 2026-11)
+    Provider(
+        name="anthropic_aws",
+        hosts=("aws-external-anthropic.*.api.aws",),
+        prefix="/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_AWS_BASE_URL",),
+        credentials=(("anthropic", "ANTHROPIC_AWS_WORKSPACE_ID", "wrkspc_fake_llm", ()),),
+    ),
+    Provider(
+        name="anthropic_google_cloud",
+        hosts=("claude.googleapis.com",),
+        prefix="/v1/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
+        credentials=(
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID", "wrkspc_fake_llm", ()),
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_PROJECT", "fake-llm", ("GOOGLE_CLOUD_PROJECT",)),
         ),
     ),
     Provider(
@@ -709,10 +749,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
-            *_messages("/anthropic/v1"),
+            *_messages("[/anthropic]/v1"),
         ),
-        base_urls=("AZURE_OPENAI_ENDPOINT",),
+        base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
         credentials=(
+            ("anthropic", "ANTHROPIC_FOUNDRY_API_KEY", "azure-fake-llm", ()),
+            ("anthropic", "ANTHROPIC_FOUNDRY_RESOURCE", "fake-llm", ("ANTHROPIC_FOUNDRY_BASE_URL",)),
             ("openai", "AZURE_OPENAI_API_KEY", "azure-fake-llm", ("AZURE_OPENAI_AD_TOKEN",)),
             ("openai", "OPENAI_API_VERSION", "2024-10-21", ()),
             ("openai", "AZURE_OPENAI_ENDPOINT", "https://fake-llm.openai.azure.com", ()),
@@ -972,7 +1014,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 )
             ),
             *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
-            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
+            "bedrock-mantle.*.api.aws",
         ),
         endpoints=(
             Endpoint(
@@ -1007,7 +1049,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                     ("/inference-profiles/{profile...}", models.bedrock_profile),
                 )
             ),
+            *_messages("[/anthropic]/v1"),  # of bedrock-mantle
         ),
+        base_urls=("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
@@ -1044,7 +1088,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
         ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
         hosts=(
@@ -1052,8 +1095,15 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
-        credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
+        endpoints=PREDICTED,
+        base_urls=("ANTHROPIC_VERTEX_BASE_URL",),
+        credentials=(
+            ("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),
+            ("anthropic", "ANTHROPIC_VERTEX_PROJECT_ID", "fake-llm", ()),
+            ("anthropic", "CLOUD_ML_REGION", "us-east5", ()),
+        ),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),

@@ -45,7 +45,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
-    "anthropic_messages": frozenset({"anthropic", "bedrock"}),
+    "anthropic_messages": frozenset({"anthropic", "bedrock", "vertex"}),
     "gemini": frozenset({"gemini", "vertex"}),
     "ollama_chat": frozenset({"ollama"}),
     "ollama_generate": frozenset({"ollama"}),
@@ -124,8 +124,8 @@ def _files(places: Iterable[str]) -> list[Path]:
 def _recording(dialect: str, path: Path) -> Recording:
     data = json.loads(path.read_bytes())
     response, request = data["response"], data["request"]
-    # JSON lines are bare
-    payloads = [event if "done" in event else _payload(event) for event in response["stream"] or ()]
+    lines = [{"data": event} if "done" in event else event for event in response["stream"] or ()]  # JSON lines are bare
+    payloads = (_payload(event) for event in lines)
     document, events = response["body"], tuple(payload for payload in payloads if isinstance(payload, dict))
     if isinstance(document, list):  # a JSON array is a stream in another framing
         document, events = None, tuple(document)
@@ -140,10 +140,7 @@ def _recording(dialect: str, path: Path) -> Recording:
         body=body,
         document=document,
         events=events,
-        broken=any(
-            payload is None and "comment" not in event
-            for payload, event in zip(payloads, response["stream"] or (), strict=True)
-        ),
+        broken=any(_payload(event) is None and "comment" not in event for event in lines),
     )
 
 

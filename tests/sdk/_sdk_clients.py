@@ -1802,6 +1802,37 @@ _CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
     "can": _ANTHROPIC["can"] - {"comments in a stream"},
     "modes": _ANTHROPIC["modes"],
 }
+_CLAUDE_ON_MANTLE = _CLAUDE_ON_BEDROCK | {
+    "model": "anthropic.claude-haiku-4-5",
+    "can": _ANTHROPIC["can"],
+    "statuses": {},
+    "errors": {},
+    "thorough": False,
+}
+_CLAUDE_ON_VERTEX: dict[str, Any] = {
+    "provider": "vertex",
+    "model": "claude-sonnet-4-5@20250929",
+    "where": {"region": "us-east5", "project_id": "my-project"},
+    "statuses": {"overloaded": 529},
+    "errors": {"overloaded": "OverloadedError"},
+    "needs": ("anthropic>=0.100", "google-auth"),
+    "can": _ANTHROPIC["can"],
+    "modes": _ANTHROPIC["modes"],
+    "thorough": False,
+}
+_CLAUDE_ON_FOUNDRY = _ANTHROPIC | {"thorough": False, "provider": "azure", "where": {"resource": "my-resource"}}
+_CLAUDE_ON_AWS = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_aws",
+    "where": {"aws_region": "us-east-1"},
+    "needs": ("anthropic>=0.100", "boto3"),
+}
+_CLAUDE_ON_GOOGLE = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_google_cloud",
+    "where": {},
+    "needs": ("anthropic>=0.100", "google-auth"),
+}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -1901,6 +1932,16 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
     AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
     AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AsyncAnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AsyncAnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AsyncAnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AsyncAnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
+    AnthropicElsewhere("AsyncAnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
     InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
     InvokedNova("boto3-invoke/nova", Converse, **_BOTO3),
     InvokedChat(
