@@ -192,7 +192,7 @@ def _anthropic_messages(url: str, body: Mapping[str, Any]) -> Facts:
         {tool["name"]: tool["input_schema"] for tool in body.get("tools") or () if "input_schema" in tool},
         asked["schema"] if asked.get("type") == "json_schema" else None,
         body.get("model"),
-        bool(body.get("stream")),
+        bool(body.get("stream")) or url.endswith(("/invoke-with-response-stream", ":streamRawPredict")),
         body.get("max_tokens"),
         body.get("temperature"),
     )
