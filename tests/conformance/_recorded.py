@@ -32,7 +32,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_chat": (*(f"{name}/chat-completions" for name in _LIKE_OPENAI), "gemini/openai-compat"),
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
     "anthropic_messages": (
-        "anthropic/messages",
+        *("anthropic/messages", "anthropic/count-tokens"),
         *(f"vertex/{name}" for name in _RAW_PREDICT),
         *(place.format("anthropic") for place in _INVOKED),
     ),
@@ -86,7 +86,7 @@ class Recording:
     @property
     def answered(self) -> bool:
         """Whether our answer is to look like this one."""
-        return self.provider in ANSWERED[self.dialect]
+        return self.provider in ANSWERED[self.dialect] and "-count-tokens-" not in self.id
 
     @property
     def difference(self) -> Difference:
