@@ -189,7 +189,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "Embedding that is long": (lambda: Embedding([*range(99), None]), VECTOR.format(got=str([*range(99)])[:79] + "…, with None")),
     "operation of a rule": (
         lambda: FakeLLM().when(operation="chatt"),
-        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'unknown'.\nWrite operation='chat'.",
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'moderation', 'rerank', 'unknown'.\nWrite operation='chat'.",
     ),
     "Raw beyond UTF-8": (
         lambda: Raw("\ud800"),
@@ -710,7 +710,8 @@ def test_a_known_host_on_an_unknown_path() -> None:
     assert type(error) is UnknownEndpointError
     assert str(error) == (
         "GET https://api.anthropic.com/v1/wonders?key=*** came in thread MainThread: a known LLM host (anthropic), an unknown path.\n"
-        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}.\n"
+        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}, "
+        "and 6 more (fake-llm providers anthropic).\n"
         'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
     )
 

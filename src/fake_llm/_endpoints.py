@@ -14,7 +14,15 @@ from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
@@ -53,10 +61,12 @@ from fake_llm._services import (
     identity,
     models,
     moderation,
+    rerank,
     stored,
     tokens,
     traces,
 )
+from fake_llm._services import cohere as cohere_services
 from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
@@ -209,6 +219,8 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
+COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
@@ -217,6 +229,11 @@ OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 def gemini_wire(request: Request) -> Wire:
     """Server-sent events with `alt=sse`, else a JSON array."""
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
+
+
+def cohere_wire(request: Request) -> Wire:
+    """Server-sent events, for who takes JSON alone (as LiteLLM does and reads, 1.110, 2026-11) lines."""
+    return COHERE_LINES if request.headers.get("accept", "").strip() == "application/json" else COHERE_SSE
 
 
 def _chat(
@@ -284,10 +301,10 @@ def _embeddings(
     )
 
 
-def _embed_content(prefix: str | None = None) -> Endpoint:
+def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
-        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        path=path + ":(embedContent|batchEmbedContents)",
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
@@ -470,10 +487,10 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None) -> Endpoint:
+def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
@@ -496,12 +513,18 @@ def _look_up(
     )
 
 
-def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+def _without_sdk(
+    variable: str, dummy: str, *others: str, modules: tuple[str, ...] = ("dspy", "lm15", "litellm")
+) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for those who speak to this provider without an SDK of it: lm15, which DSPy carries a copy of, and LiteLLM.
 
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
-    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+    return tuple((module, variable, dummy, others) for module in modules)
+
+
+_VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
+"""Of a project at a location, or with a key alone: express mode."""
 
 
 def _ollama(path: str, dialect: Dialect) -> Endpoint:
@@ -570,7 +593,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
+            *_without_sdk("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
@@ -591,7 +614,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
+            *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
         endpoints=CLAUDE_PLATFORM,
     ),
@@ -622,7 +645,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
-            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+            *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
             _generate_content(),
@@ -652,7 +675,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",
@@ -702,7 +725,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=(*_responses(), *_messages()),
         base_urls="FIREWORKS_BASE_URL",
-        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+        credentials=(
+            ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
+            *_without_sdk(
+                *("FIREWORKS_API_KEY", "fw_fake_llm"),
+                *("FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+                modules=("litellm",),
+            ),
+        ),
     ),
     _compatible(
         "deepseek",
@@ -811,7 +841,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
-        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("zai", "ZAI_API_KEY", "fake-llm", ()),
+            # LiteLLM has a key of its own for the Chinese host (1.110, 2026-11)
+            *_without_sdk("BIGMODEL_API_KEY", "fake-llm", modules=("litellm",)),
+        ),
     ),
     _compatible(
         "dashscope",
@@ -957,14 +991,70 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     Provider(
+        name="cohere",
+        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
+        endpoints=(
+            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
+            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
+            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
+            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
+            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
+            *(
+                Endpoint(
+                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
+                )
+                for operation, method, path, service in (
+                    ("models", "GET", "/v1/models", cohere_services.models),
+                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
+                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
+                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
+                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
+                )
+            ),
+            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
+            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
+        ),
+        base_urls=("CO_API_URL",),
+        credentials=(
+            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
+            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
+        ),
+    ),
+    Provider(
         name="vertex",
         hosts=(
             *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
-        endpoints=PREDICTED,
-        base_urls=("ANTHROPIC_VERTEX_BASE_URL",),
+        prefix=_VERTEX,
+        endpoints=(
+            _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
+            _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="embeddings",
+                path="/publishers/google/models/{model}:predict",
+                dialect=embeddings.VERTEX,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
+                operation="count_tokens",
+                path="/(publishers/google/models|endpoints)/{model}:countTokens",
+                dialect=gemini.DIALECT,
+                whole=GEMINI_PRETTY,
+                service=tokens.vertex,
+            ),
+            *(
+                replace(row, path="/publishers/google" + row.path)
+                for row in _models(
+                    gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
+                )
+            ),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+            *PREDICTED,
+        ),
+        base_urls=("GOOGLE_VERTEX_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
         credentials=(
             ("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),
             ("anthropic", "ANTHROPIC_VERTEX_PROJECT_ID", "fake-llm", ()),
@@ -972,7 +1062,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),

@@ -629,6 +629,8 @@ class FakeLLM:
         return None
 
     def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
+        told = {id(misfit[0]) for misfit in misfits}
+        misfits += [(rule, "") for rule in self._script.rules if id(rule) not in told]
         elsewhere = sum(fake.remaining for fake in _blocks.opened() if fake is not self)
         failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits, elsewhere))
         if self._options.on_exhausted == "raise":

@@ -47,6 +47,7 @@ _CONVERSATION: Final = frozenset(
         "functions",
         "response_format",
         "prompt",
+        *("message", "chat_history", "preamble", "tool_results", "documents"),  # Cohere's
     }
 )
 

@@ -38,6 +38,7 @@ FREE = frozenset(
         "inference_geo",
         "seed",
         "token_id",
+        *("response_id", "generation_id"),
         "end_offset",
         "total_duration",
         "load_duration",
@@ -175,6 +176,7 @@ _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]
     "openai_responses": _responses_logprobs,
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda document: []),
     "ollama_chat": lambda document: [document.get("logprobs")],
     "ollama_generate": lambda document: [document.get("logprobs")],
 }
@@ -315,6 +317,40 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
+def _cohere_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        kind, said = event["type"], event.get("delta", {}).get("message") or {}
+        if kind == "message-start":
+            document = {"id": event["id"], "message": {"role": said["role"]}}
+        message = document["message"]
+        if kind == "content-start":
+            message.setdefault("content", []).append(said["content"])
+        elif kind == "content-delta":
+            ((key, piece),) = said["content"].items()
+            message["content"][event["index"]][key] += piece
+        elif kind == "tool-plan-delta":
+            message["tool_plan"] = message.get("tool_plan", "") + said["tool_plan"]
+        elif kind == "tool-call-start":
+            message.setdefault("tool_calls", []).append(said["tool_calls"])
+        elif kind == "tool-call-delta":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] += said["tool_calls"]["function"]["arguments"]
+        elif kind == "tool-call-end":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] = function["arguments"] or "{}"
+        elif kind == "citation-start":
+            message.setdefault("citations", []).append(said["citations"])
+        elif kind == "message-end":
+            document |= event["delta"]
+    return document
+
+
+def _cohere_v1_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = events[-1]["response"]
+    return document
+
+
 def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     document = copy.deepcopy(events[-1])
     holder = document.get("message", document)
@@ -333,6 +369,8 @@ _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = 
     "openai_responses": _responses_whole,
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
+    "cohere_chat_v2": _cohere_whole,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1_whole),
     "ollama_chat": _ollama_whole,
     "ollama_generate": _ollama_whole,
 }
@@ -369,6 +407,10 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         if not choices:
             return "prompt chunk" if "prompt_filter_results" in event else "usage chunk"
         return f"{_chat_delta(choices[0])} chunk"
+    if dialect.startswith("cohere"):
+        content = (event.get("delta", {}).get("message") or {}).get("content") or {}
+        named = " ".join(key for key in ("text", "thinking") if key in content)
+        return f"{event.get('type') or event['event_type']} {named}".strip()
     inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
     named = inner.get("type") if isinstance(inner, dict) else None
     return f"{event['type']} {named}" if named else str(event["type"])
@@ -479,20 +521,7 @@ def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> st
 
 
 def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if recording.broken:
-        return "error in a stream"
-    if "promptFeedback" in document and not document.get("candidates"):
-        return "blocked prompts"
-    for candidate in document.get("candidates") or ():
-        for key in ("groundingMetadata", "urlContextMetadata", "citationMetadata"):
-            if key in candidate:
-                return "citations" if key.startswith("citation") else "grounding"
-        for part in (candidate.get("content") or {}).get("parts") or ():
-            if "executableCode" in part or "codeExecutionResult" in part:
-                return "code execution"
-            if "inlineData" in part:
-                return f"{part['inlineData']['mimeType'].partition('/')[0]} output"
-    return None
+    return "error in a stream" if recording.broken else None
 
 
 def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
@@ -504,6 +533,7 @@ _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] =
     "openai_responses": _responses_excluded,
     "anthropic_messages": lambda recording, document: None,
     "gemini": _gemini_excluded,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),
     "ollama_chat": _ollama_excluded,
     "ollama_generate": _ollama_excluded,
 }

@@ -235,6 +235,49 @@ def _camel(key: str) -> str:
     return re.sub(r"_(\w)", lambda found: found[1].upper(), key)
 
 
+def _cohere_texts(content: Any) -> list[str]:
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return [
+        part["text"] if part["type"] == "text" else json.dumps(part["document"]["data"])
+        for part in parts
+        if part["type"] in ("text", "document")
+    ]
+
+
+def _cohere_chat_v2(url: str, body: Mapping[str, Any]) -> Facts:
+    messages: list[Said] = []
+    for sent in body["messages"]:
+        calls = [
+            (call["function"]["name"], _parsed(call["function"]["arguments"])) for call in sent.get("tool_calls") or ()
+        ]
+        plan = [sent["tool_plan"]] if sent.get("tool_plan") else []
+        said = Said(sent["role"], plan + _cohere_texts(sent.get("content")), calls)
+        if said.role == "tool":
+            said.result = (sent["tool_call_id"], "\n".join(said.texts))
+        messages.append(said)
+    functions = [tool["function"] for tool in body.get("tools") or ()]
+    asked = body.get("response_format") or {}
+    return Facts(
+        messages,
+        [text for said in messages if said.role == "system" for text in said.texts],
+        {function["name"]: function["parameters"] for function in functions},
+        asked.get("json_schema", _JSON_MODE) if asked.get("type") == "json_object" else None,
+        body["model"],
+        bool(body.get("stream")),
+        body.get("max_tokens"),
+        body.get("temperature"),
+    )
+
+
+_COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
+
+
+def _cohere_v1(url: str, body: Mapping[str, Any]) -> Facts:
+    history = [Said(_COHERE_ROLES[turn["role"]], [turn["message"]]) for turn in body.get("chat_history") or ()]
+    messages = [*history, Said("user", [body.get("message") or body["prompt"]])]
+    return Facts(messages, [], {}, None, body.get("model"), bool(body.get("stream")))
+
+
 def _ollama_chat(url: str, body: Mapping[str, Any]) -> Facts:
     messages: list[Said] = []
     for sent in body["messages"]:
@@ -271,6 +314,8 @@ _EXTRACTORS: Mapping[str, Callable[[str, Mapping[str, Any]], Facts]] = {
     "openai_responses": _openai_responses,
     "anthropic_messages": _anthropic_messages,
     "gemini": _gemini,
+    "cohere_chat_v2": _cohere_chat_v2,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1),
     "ollama_chat": _ollama_chat,
     "ollama_generate": _ollama_generate,
 }

@@ -37,6 +37,9 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
         *(place.format("anthropic") for place in _INVOKED),
     ),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
+    "cohere_chat_v2": ("cohere/v2-chat",),
+    "cohere_chat_v1": ("cohere/v1-chat",),
+    "cohere_generate_v1": ("cohere/v1-generate",),
     "ollama_chat": ("ollama/api-chat",),
     "ollama_generate": ("ollama/api-generate",),
 }
@@ -47,6 +50,7 @@ ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
     "anthropic_messages": frozenset({"anthropic", "bedrock", "vertex"}),
     "gemini": frozenset({"gemini", "vertex"}),
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), frozenset({"cohere"})),
     "ollama_chat": frozenset({"ollama"}),
     "ollama_generate": frozenset({"ollama"}),
 }
@@ -56,6 +60,7 @@ _URLS: Mapping[str, str] = {
     "openai_chat": "https://api.openai.com/v1/chat/completions",
     "openai_responses": "https://api.openai.com/v1/responses",
     "anthropic_messages": "https://api.anthropic.com/v1/messages",
+    "cohere_chat_v2": "https://api.cohere.com/v2/chat",
     "ollama_chat": "http://localhost:11434/api/chat",
 }
 
@@ -124,7 +129,9 @@ def _files(places: Iterable[str]) -> list[Path]:
 def _recording(dialect: str, path: Path) -> Recording:
     data = json.loads(path.read_bytes())
     response, request = data["response"], data["request"]
-    lines = [{"data": event} if "done" in event else event for event in response["stream"] or ()]  # JSON lines are bare
+    lines = [
+        {"data": event} if "done" in event or "event_type" in event else event for event in response["stream"] or ()
+    ]  # JSON lines are bare
     payloads = (_payload(event) for event in lines)
     document, events = response["body"], tuple(payload for payload in payloads if isinstance(payload, dict))
     if isinstance(document, list):  # a JSON array is a stream in another framing
@@ -197,7 +204,8 @@ def load(name: str) -> Dialect:
 @cache
 def errors(dialect: str) -> tuple[dict[str, Any], ...]:
     """The bodies of all errors that the dialect's own vendors were recorded to answer with."""
-    places = [place for place in DIALECTS[dialect] if place.partition("/")[0] in ANSWERED[dialect]]
+    folders = ("cohere/v2-chat", "cohere/v2-embed") if dialect.startswith("cohere") else DIALECTS[dialect]
+    places = [place for place in folders if place.partition("/")[0] in ANSWERED[dialect]]
     if dialect == "ollama_generate":  # one server says both
         places += DIALECTS["ollama_chat"]
     found = [json.loads(path.read_bytes())["response"] for path in _files(places)]

@@ -117,6 +117,7 @@ _PROVIDERS = {
     "anthropic_messages": "anthropic",
     "gemini": "gemini",
     "ollama_chat": "ollama",
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), "cohere"),
     "ollama_generate": "ollama",
 }
 _MODELS = {
@@ -125,6 +126,8 @@ _MODELS = {
     "anthropic_messages": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
     "ollama_chat": "qwen3:8b",
+    "cohere_chat_v2": "command-a-reasoning-08-2025",
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), "command-a-03-2025"),
     "ollama_generate": "qwen3:8b",
 }
 
@@ -233,11 +236,51 @@ def _ollama(turn: Turn, stream: bool) -> dict[str, Any]:
     }
 
 
+def _cohere_v2(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v2"], "messages": [{"role": "user", "content": "Hello"}]}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "json_schema": _SCHEMA}
+    if turn.logprobs:
+        body["logprobs"] = True
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v2/chat", body
+
+
+def _cohere_v1(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v1"], "message": "Hello"}
+    if turn.tools:
+        body["tools"] = [{"name": name, "description": name} for name in _TOOLS]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "schema": _SCHEMA}
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v1/chat", body
+
+
+def _cohere_generate(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    several = {"num_generations": len(turn.choices)} if len(turn.choices) > 1 else {}
+    body = {
+        "model": _MODELS["cohere_generate_v1"],
+        "prompt": "Hello",
+        **several,
+        **({"stream": True} if stream else {}),
+    }
+    return "https://api.cohere.com/v1/generate", body
+
+
 _REQUESTS = {
     "openai_chat": _chat,
     "openai_responses": _responses,
     "anthropic_messages": _anthropic,
     "gemini": _gemini,
     "ollama_chat": _ollama_chat,
+    "cohere_chat_v2": _cohere_v2,
+    "cohere_chat_v1": _cohere_v1,
+    "cohere_generate_v1": _cohere_generate,
     "ollama_generate": _ollama_generate,
 }

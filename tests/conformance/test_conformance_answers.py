@@ -107,6 +107,9 @@ _KEPT_BY_ALL = {
     "openai_responses": "output",
     "anthropic_messages": "stop_reason",
     "gemini": "candidates",
+    "cohere_chat_v2": "message",
+    "cohere_chat_v1": "chat_history",
+    "cohere_generate_v1": "generations",
     "ollama_chat": "message",
     "ollama_generate": "response",
 }

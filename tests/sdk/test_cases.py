@@ -351,14 +351,14 @@ CASES: tuple[Case, ...] = (
     Case(
         "verbatim object",
         lambda client: [client.verbatim()],
-        {
-            "text": "Word for word.",
-            "id": "verbatim-1",
-            "model": "verbatim-model",
-            "usage": Spent(7, 3),
-            "finish": "stop",
-        },
+        {"text": "Word for word.", "id": "verbatim-1", "usage": Spent(7, 3), "finish": "stop"},
         needs=("sdk object",),
+    ),
+    Case(
+        "verbatim object's model",
+        lambda client: [client.verbatim()],
+        {"model": "verbatim-model"},
+        needs=("sdk object", "names its model"),
     ),
     Case(
         "verbatim object without an id",
@@ -366,6 +366,7 @@ CASES: tuple[Case, ...] = (
         {"text": "Word for word.", "model": "verbatim-model", "usage": Spent(7, 3), "finish": "stop"},
         needs=("sdk object without an id",),
     ),
+    Case("id", [Reply("x", id="my-id")], {"id": "my-id"}, needs=("names its answers",)),
 )
 
 
@@ -384,6 +385,7 @@ ESSENTIAL = frozenset(
             "function",
             "async function",
             "verbatim object",
+            "verbatim object's model",
         ),
     }
 )
