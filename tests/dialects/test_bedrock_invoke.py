@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
@@ -81,7 +80,9 @@ def test_errors_are_those_of_aws() -> None:
 
 def test_a_malformed_request_is_refused_in_aws_s_form() -> None:
     with fake_llm.intercept(default="x"):
-        answer = httpx.post(f"{HOST}anthropic.claude-v2/invoke", content=json.dumps({"max_tokens": 9}))
+        answer = httpx.post(
+            f"{HOST}anthropic.claude-v2/invoke", json={"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9}
+        )
 
     assert answer.status_code == 400
     assert answer.headers["x-amzn-errortype"].startswith("ValidationException:")

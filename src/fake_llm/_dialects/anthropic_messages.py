@@ -188,7 +188,8 @@ def _result_texts(content: Any) -> list[str]:
         return [content]
     texts: list[str] = []
     for part in _dicts(content):
-        text = _text(part)
+        name = part.get("tool_name") if part.get("type") == "tool_reference" else None
+        text = name if isinstance(name, str) else _text(part)
         texts.append(_json.text(part) if text is None else text)
     return texts
 
