@@ -630,7 +630,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="anthropic_google_cloud",
         hosts=("claude.googleapis.com",),
-        prefix="/v1/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        prefix="/{version}/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
         endpoints=CLAUDE_PLATFORM,
         base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
         credentials=(
