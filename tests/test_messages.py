@@ -645,13 +645,13 @@ def chat(**fields: Any) -> Callable[[FakeLLM], Any]:
         pytest.param(
             Image(b"png"),
             chat(),
-            "The turn has a part Image(b'png').\nOpenAI chat can't carry Image; it carries Refusal, Thinking, ToolCall, str.\nWrite the turn without it for this vendor.",
+            "The turn has a part Image(b'png').\nOpenAI chat can't carry Image; it carries Audio, Citation, Refusal, Thinking, ToolCall, str.\nWrite the turn without it for this vendor.",
             id="a part the vendor can't carry",
         ),
         pytest.param(
             Embedding([0.5, 0.5]),
             chat(),
-            'The turn has a part Embedding([0.5, 0.5]).\nOpenAI chat can\'t carry Embedding; it carries Refusal, Thinking, ToolCall, str.\nWrite fake.when(operation="embeddings").reply(Embedding([…])).',
+            'The turn has a part Embedding([0.5, 0.5]).\nOpenAI chat can\'t carry Embedding; it carries Audio, Citation, Refusal, Thinking, ToolCall, str.\nWrite fake.when(operation="embeddings").reply(Embedding([…])).',
             id="an embedding in chat",
         ),
         pytest.param(

@@ -21,6 +21,7 @@ from fake_llm._dialects import (
     gemini,
     ollama,
     openai_chat,
+    openai_completions,
     openai_responses,
 )
 from fake_llm._differences import SAME, Difference
@@ -29,6 +30,7 @@ from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.bedrock import BEDROCK_ANTHROPIC
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
+from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
@@ -116,6 +118,8 @@ class Endpoint:
 
     def of_body(self, body: object) -> Endpoint:
         """The row that answers a request with this body."""
+        if self.instead is not None:
+            return self.instead(body) or self
         if not self.by_body or not isinstance(body, dict):
             return self
         return next((row for key, row in self.by_body if key in body), self)
@@ -255,6 +259,27 @@ def _chat(
         difference=difference,
         prefix=prefix,
     )
+
+
+def _completions(
+    *, whole: Whole = COMPACT, wire: Wire = COMPATIBLE_SSE, difference: Difference, prefix: str | None = None
+) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/completions",
+        dialect=openai_completions.DIALECT,
+        whole=whole,
+        wire=wire,
+        difference=difference,
+        prefix=prefix,
+    )
+
+
+OPENAI_ERRORS: Final = Difference(
+    headers=openai_chat.DIALECT.headers,
+    failure=openai_chat.DIALECT.failure,
+    failure_events=openai_chat.DIALECT.failure_events,
+)
 
 
 def _responses(
@@ -600,6 +625,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_responses(memory=stored.RESPONSES),
             *OPENAI_STORED,
             Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
+            _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -691,6 +717,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
+            _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
@@ -713,6 +740,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
+        more=(_completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -723,7 +751,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         difference=FIREWORKS,
         wire=BARE_SSE,
-        more=(*_responses(), *_messages()),
+        more=(*_responses(), *_messages(), _completions(wire=BARE_SSE, difference=completions(FIREWORKS))),
         base_urls="FIREWORKS_BASE_URL",
         credentials=(
             ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
@@ -742,6 +770,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("langchain_deepseek", "DEEPSEEK_API_KEY", "sk-fake-llm", ()),),
         more=(
             *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
+            _completions(difference=completions(DEEPSEEK)),
             *_messages("/anthropic[/v1]"),
         ),
     ),
@@ -755,7 +784,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
         credentials=(("openrouter", "OPENROUTER_API_KEY", "sk-or-fake-llm", ()),),
-        more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
+            *_messages(),
+            _completions(whole=OPENROUTER_WHOLE, wire=OPENROUTER_SSE, difference=completions(OPENROUTER)),
+        ),
     ),
     _compatible(
         "xai",

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from fake_llm import _json
+from fake_llm._auto import automatic
 from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
@@ -37,6 +38,7 @@ from fake_llm._script import Broken, Verbatim
 from fake_llm._services._base import Store
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
+    Auto,
     Disconnect,
     Embedding,
     Error,
@@ -204,8 +206,12 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
     parts: list[ReadyPart] = []
     calls = 0
     for part in reply.parts:
-        if isinstance(part, Json):
-            ready: Any = _json.text(part.value)
+        if isinstance(part, Auto) and str not in dialect.carries:
+            continue  # what isn't chat is made up by itself
+        if isinstance(part, Auto):
+            ready: Any = automatic(view)
+        elif isinstance(part, Json):
+            ready = _json.text(part.value)
         elif isinstance(part, Structured):
             ready = _placed(part.value, view, strict=strict)
         else:

@@ -398,9 +398,9 @@ class Rule:
         if self.stream is not None and self.stream is not call.stream:
             yield f"stream={self.stream}, but {call.stream} came"
         for name, text in _TEXTS.items():
-            wanted: Pattern | None = getattr(self, name)
-            if wanted is not None and not _found(wanted, text(call)):
-                yield f"{name}={_shown(wanted)} isn't in {clipped(text(call), 80)!r}"
+            piece: Pattern | None = getattr(self, name)
+            if piece is not None and not _found(piece, text(call)):
+                yield f"{name}={_shown(piece)} isn't in {clipped(text(call), 80)!r}"
         if self.tool is not None and not _speaks_of(self.tool, call):
             yield f"tool={self.tool!r} is neither called nor named"
         if self.turn is not None:
