@@ -116,6 +116,8 @@ class Endpoint:
 
     def of_body(self, body: Any) -> Endpoint:
         """The row that answers a request with this body."""
+        if self.instead is not None:
+            return self.instead(body) or self
         if not self.by_body or not isinstance(body, dict):
             return self
         return next((row for key, row in self.by_body if (key(body) if callable(key) else key in body)), self)
@@ -709,7 +711,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="anthropic_google_cloud",
         hosts=("claude.googleapis.com",),
-        prefix="/v1/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        prefix="/{version}/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
         endpoints=CLAUDE_PLATFORM,
         base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
         credentials=(

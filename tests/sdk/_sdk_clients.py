@@ -1359,8 +1359,10 @@ class AnthropicElsewhere(AnthropicMessages):
 
     def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
         found, status = super().error(kind, mode)
-        if kind == "in_stream":
-            return found, self.statuses.get("overloaded", status) if mode == "whole" else status
+        if kind == "in_stream" and mode != "whole":
+            framed = "aws_region" in self.where and self.provider == "bedrock" and not self.maker.endswith("Mantle")
+            return (ValueError, None) if framed and not has("anthropic>=1") else (found, status)
+        kind = "overloaded" if kind == "in_stream" else kind
         if kind in self.errors:
             exceptions = importlib.import_module("anthropic._exceptions")
             found = getattr(exceptions, self.errors[kind])
@@ -2202,7 +2204,7 @@ _CLAUDE_ON_VERTEX: dict[str, Any] = {
     "model": "claude-sonnet-4-5@20250929",
     "where": {"region": "us-east5", "project_id": "my-project"},
     "statuses": {"overloaded": 529},
-    "errors": {"overloaded": "OverloadedError"},
+    "errors": {"overloaded": "OverloadedError" if has("anthropic>=1") else "InternalServerError"},
     "needs": ("anthropic>=0.100", "google-auth"),
     "can": _ANTHROPIC["can"],
     "modes": _ANTHROPIC["modes"],
