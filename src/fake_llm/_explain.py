@@ -11,7 +11,7 @@ from fake_llm._call import Call, Calls, vocabulary
 from fake_llm._endpoints import PROVIDERS, Errand, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
-from fake_llm._routes import Routes, likely, paths_of
+from fake_llm._routes import Routes, likely, paths_near
 from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
 from fake_llm._turns import Error, Reply, ToolCall
 
@@ -110,6 +110,9 @@ def unused(script: Script, calls: Calls) -> str:
         else NO_CALL
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
+    if script.queue and calls and not chats:
+        operation = next(iter(calls)).operation
+        write = f'Write fake.when(operation="{operation}").reply(…) to say what answers it, or leave out what isn\'t needed.'
     if 0 < taken < len(written) and _single_call(written[taken - 1]) and _single_call(written[taken]):
         write = _one_turn(written[taken - 1], written[taken])
     return sentence(came, there, write)
@@ -246,7 +249,7 @@ def dialled(request: Request) -> str:
 def unknown_endpoint(request: Request, provider: Provider) -> str:
     """A known LLM host was called on a path that nothing answers."""
     came = f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name})"
-    paths = paths_of(provider)
+    paths = paths_near(provider, request.method, request.path)
     if paths:
         there = "The paths that are answered there: " + ", ".join(paths) + "."
         return sentence(

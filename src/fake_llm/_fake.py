@@ -27,6 +27,7 @@ from fake_llm._errors import (
     UnknownEndpointError,
     UnscriptedCallError,
     UnusedReplyError,
+    clipped,
     sentence,
 )
 from fake_llm._explain import (
@@ -64,7 +65,7 @@ from fake_llm._script import (
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
-from fake_llm._turns import Error, Framing, Reply
+from fake_llm._turns import Embedding, Error, Framing, Reply
 
 if TYPE_CHECKING:
     import httpx
@@ -229,7 +230,7 @@ class FakeLLM:
 
     def default(self, turn: Any) -> None:
         """The turn for every call that neither the queue nor a rule answers; `None` takes it away."""
-        self._script.default = None if turn is None else as_turn(turn, "default()")
+        self._script.default = None if turn is None else _chat_default(turn, "default()")
 
     def reset(self) -> None:
         """Empty queue, rules, default, calls, side calls and failures, and forget the answers that calls can build on."""
@@ -898,7 +899,21 @@ def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
 
 
 def _default(options: Options) -> Turn | None:
-    return None if options.default is None else as_turn(options.default, "default=")
+    return None if options.default is None else _chat_default(options.default, "default=")
+
+
+def _chat_default(value: Any, where: str) -> Turn:
+    """The default as a turn; it is for chat alone, so that a vector there would never be sent."""
+    turn = as_turn(value, where)
+    if isinstance(turn, Reply) and any(isinstance(part, Embedding) for part in turn.parts):
+        raise ScriptError(
+            sentence(
+                f"{where} got {clipped(repr(value), 80)}.",
+                "A default answers chat; the vectors of embeddings are made up, or said by a rule.",
+                'Write fake.when(operation="embeddings").reply(Embedding([…])).',
+            )
+        )
+    return turn
 
 
 def _added(left: Any, right: Any) -> Any:
