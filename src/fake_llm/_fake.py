@@ -727,7 +727,7 @@ class FakeLLM:
         if failure is not None:
             return None if failure is leaving else failure
         if turns and self._options.strict and leaving is None and not self._told and self.remaining:
-            return UnusedReplyError(unused(self._script, self._calls))
+            return UnusedReplyError(unused(self._script, self._calls, self._side_calls))
         return None
 
     def _first_failure(self, settled: Sequence[BaseException] = ()) -> BaseException | None:

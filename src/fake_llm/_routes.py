@@ -238,11 +238,10 @@ _PATHS: Final = 6
 
 def paths_near(provider: Provider, method: str, path: str) -> list[str]:
     """The paths that are answered, for people: those most like the one that was asked for, in the order of the table."""
-    paths = {
-        f"{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}": endpoint for endpoint in provider.endpoints
-    }
+    paths = [*dict.fromkeys(f"{row.method} {provider.prefix_of(row)}{row.path}" for row in provider.endpoints)]
     asked = f"{method} {path}"
-    near = difflib.get_close_matches(asked, paths, _PATHS, 0) if len(paths) > _PATHS else [*paths]
+    first, *others = paths or [""]  # the first is that of chat
+    near = [first, *(difflib.get_close_matches(asked, others, _PATHS - 1, 0) if len(paths) > _PATHS else others)]
     shown = [written for written in paths if written in near]
     left = len(paths) - len(shown)
     return [*shown, f"and {left} more (fake-llm providers {provider.name})"] if left else shown
