@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Dialect
+from fake_llm._dialect import Dialect, Ids
 from fake_llm._dialects import (
     anthropic_messages,
     bedrock_converse,
@@ -41,7 +41,7 @@ from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.ollama import OLLAMA
-from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES
+from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES, new_rerank_id
 from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
@@ -296,6 +296,22 @@ def _embed_content(prefix: str | None = None) -> Endpoint:
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
+    )
+
+
+def _rerank(
+    dialect: Dialect,
+    *,
+    whole: Whole = COMPACT,
+    difference: Difference = SAME,
+    new_id: Callable[[Ids], str] | None = None,
+) -> Endpoint:
+    return Endpoint(
+        operation="rerank",
+        path="/rerank",
+        dialect=dialect,
+        whole=whole,
+        difference=Difference(headers=difference.headers, id=new_id),
     )
 
 
@@ -628,6 +644,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
+        more=(_rerank(rerank.TOGETHER, whole=PRETTY, difference=TOGETHER),),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -663,7 +680,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
         credentials=(("openrouter", "OPENROUTER_API_KEY", "sk-or-fake-llm", ()),),
-        more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
+            *_messages(),
+            _rerank(rerank.OPENROUTER, difference=OPENROUTER, new_id=new_rerank_id),
+        ),
     ),
     _compatible(
         "xai",
@@ -922,6 +943,34 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
         ),
     ),
+    Provider(
+        name="voyageai",
+        hosts=("api.voyageai.com", "ai.mongodb.com"),  # the second one for keys that begin with `al-`
+        prefix="/v1",
+        endpoints=(
+            Endpoint(
+                operation="embeddings",
+                path="/(embeddings|contextualizedembeddings|multimodalembeddings)",
+                dialect=embeddings.VOYAGE,
+            ),
+            _rerank(rerank.VOYAGE),
+        ),
+        base_urls=("VOYAGE_API_BASE",),  # LiteLLM 1.110 (2026-11)
+        credentials=tuple(
+            (module, "VOYAGE_API_KEY", "pa-fake-llm", ("VOYAGE_API_KEY_PATH",)) for module in ("voyageai", "litellm")
+        ),
+    ),
+    Provider(
+        name="jina",
+        hosts=("api.jina.ai",),
+        prefix="/v1",
+        endpoints=(
+            Endpoint(operation="embeddings", path="/embeddings", dialect=embeddings.JINA),
+            _rerank(rerank.JINA),
+        ),
+        base_urls=("JINA_AI_API_BASE",),  # LiteLLM 1.110 (2026-11)
+        credentials=(("litellm", "JINA_API_KEY", "jina-fake-llm", ("JINA_AI_API_KEY", "JINA_AI_TOKEN")),),
+    ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
@@ -933,8 +982,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
-    Provider(name="voyageai", hosts=("api.voyageai.com",)),
-    Provider(name="jina", hosts=("api.jina.ai",)),
 )
 
 

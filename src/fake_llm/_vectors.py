@@ -39,6 +39,8 @@ _SIZES: Final = {
     **dict.fromkeys(("jina-embeddings-v2-base-en", "bert-base-uncased", "paraphrase-multilingual"), 768),
     **dict.fromkeys(("mistral-embed", "embed-english-v3.0", "embed-multilingual-v3.0", "jina-embeddings-v3"), 1024),
     **dict.fromkeys(("voyage-3.5", "voyage-3.5-lite", "voyage-3-large", "voyage-3", "voyage-code-3"), 1024),
+    **dict.fromkeys(("voyage-context-3", "voyage-multimodal-3", "voyage-multimodal-3.5", "voyage-law-2"), 1024),
+    **dict.fromkeys(("voyage-4", "voyage-4-large", "voyage-4-lite", "voyage-finance-2", "jina-clip-v2"), 1024),
     **dict.fromkeys(("bge-m3", "bge-large", "bge-large-en-v1.5", "mxbai-embed-large", "mxbai-embed-large-v1"), 1024),
     **dict.fromkeys(("snowflake-arctic-embed", "snowflake-arctic-embed2", "multilingual-e5-large-instruct"), 1024),
     **dict.fromkeys(("nv-embedqa-e5-v5", "qwen3-embedding-0.6b", "titan-embed-text-v2:0", "embedding-2"), 1024),
