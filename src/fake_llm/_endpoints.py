@@ -21,6 +21,7 @@ from fake_llm._dialects import (
     gemini,
     ollama,
     openai_chat,
+    openai_completions,
     openai_responses,
 )
 from fake_llm._differences import SAME, Difference
@@ -28,6 +29,7 @@ from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
+from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
@@ -245,6 +247,27 @@ def _chat(
     )
 
 
+def _completions(
+    *, whole: Whole = COMPACT, wire: Wire = COMPATIBLE_SSE, difference: Difference, prefix: str | None = None
+) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/completions",
+        dialect=openai_completions.DIALECT,
+        whole=whole,
+        wire=wire,
+        difference=difference,
+        prefix=prefix,
+    )
+
+
+OPENAI_ERRORS: Final = Difference(
+    headers=openai_chat.DIALECT.headers,
+    failure=openai_chat.DIALECT.failure,
+    failure_events=openai_chat.DIALECT.failure_events,
+)
+
+
 def _responses(
     *,
     whole: Whole = OPENAI_PRETTY_BARE,
@@ -289,10 +312,10 @@ def _embeddings(
     )
 
 
-def _embed_content(prefix: str | None = None) -> Endpoint:
+def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
-        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        path=path + ":(embedContent|batchEmbedContents)",
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
@@ -442,10 +465,10 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None) -> Endpoint:
+def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
@@ -468,12 +491,18 @@ def _look_up(
     )
 
 
-def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+def _without_sdk(
+    variable: str, dummy: str, *others: str, modules: tuple[str, ...] = ("dspy", "lm15", "litellm")
+) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for those who speak to this provider without an SDK of it: lm15, which DSPy carries a copy of, and LiteLLM.
 
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
-    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+    return tuple((module, variable, dummy, others) for module in modules)
+
+
+_VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
+"""Of a project at a location, or with a key alone: express mode."""
 
 
 def _ollama(path: str, dialect: Dialect) -> Endpoint:
@@ -542,13 +571,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
+            *_without_sdk("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
             *_responses(memory=stored.RESPONSES),
             *OPENAI_STORED,
             Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
+            _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
             *OPENAI_MODELS,
             Endpoint(
@@ -563,7 +593,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
+            *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
         endpoints=(
             *_messages(),
@@ -578,7 +608,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
-            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+            *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
             _generate_content(),
@@ -608,7 +638,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         wire=BARE_SSE,
         more=_responses(),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",
@@ -624,6 +654,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
+            _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
@@ -644,7 +675,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
-        more=(_rerank(rerank.TOGETHER, whole=PRETTY, difference=TOGETHER),),
+        more=(
+            _rerank(rerank.TOGETHER, whole=PRETTY, difference=TOGETHER),
+            _completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),
+        ),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -655,9 +689,16 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         difference=FIREWORKS,
         wire=BARE_SSE,
-        more=(*_responses(), *_messages()),
+        more=(*_responses(), *_messages(), _completions(wire=BARE_SSE, difference=completions(FIREWORKS))),
         base_urls="FIREWORKS_BASE_URL",
-        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+        credentials=(
+            ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
+            *_without_sdk(
+                *("FIREWORKS_API_KEY", "fw_fake_llm"),
+                *("FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+                modules=("litellm",),
+            ),
+        ),
     ),
     _compatible(
         "deepseek",
@@ -667,6 +708,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("langchain_deepseek", "DEEPSEEK_API_KEY", "sk-fake-llm", ()),),
         more=(
             *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
+            _completions(difference=completions(DEEPSEEK)),
             *_messages("/anthropic[/v1]"),
         ),
     ),
@@ -684,6 +726,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
             *_messages(),
             _rerank(rerank.OPENROUTER, difference=OPENROUTER, new_id=new_rerank_id),
+            _completions(whole=OPENROUTER_WHOLE, wire=OPENROUTER_SSE, difference=completions(OPENROUTER)),
         ),
     ),
     _compatible(
@@ -770,7 +813,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
-        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("zai", "ZAI_API_KEY", "fake-llm", ()),
+            # LiteLLM has a key of its own for the Chinese host (1.110, 2026-11)
+            *_without_sdk("BIGMODEL_API_KEY", "fake-llm", modules=("litellm",)),
+        ),
     ),
     _compatible(
         "dashscope",
@@ -971,7 +1018,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("JINA_AI_API_BASE",),  # LiteLLM 1.110 (2026-11)
         credentials=(("litellm", "JINA_API_KEY", "jina-fake-llm", ("JINA_AI_API_KEY", "JINA_AI_TOKEN")),),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
         hosts=(
@@ -979,8 +1025,35 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
+        prefix=_VERTEX,
+        endpoints=(
+            _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
+            _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="embeddings",
+                path="/publishers/google/models/{model}:predict",
+                dialect=embeddings.VERTEX,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
+                operation="count_tokens",
+                path="/(publishers/google/models|endpoints)/{model}:countTokens",
+                dialect=gemini.DIALECT,
+                whole=GEMINI_PRETTY,
+                service=tokens.vertex,
+            ),
+            *(
+                replace(row, path="/publishers/google" + row.path)
+                for row in _models(
+                    gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
+                )
+            ),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+        ),
+        base_urls=("GOOGLE_VERTEX_BASE_URL",),
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
 )
 

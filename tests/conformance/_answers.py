@@ -26,6 +26,7 @@ FREE = frozenset(
         "created",
         "created_at",
         "completed_at",
+        "expires_at",
         "createTime",
         "system_fingerprint",
         "obfuscation",
@@ -173,6 +174,7 @@ def _gemini_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
 _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]]] = {
     "openai_chat": _chat_logprobs,
     "openai_responses": _responses_logprobs,
+    "openai_completions": lambda document: [],
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
     **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda document: []),
@@ -363,6 +365,7 @@ def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
 _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
     "openai_chat": _chat_whole,
     "openai_responses": _responses_whole,
+    "openai_completions": lambda events: events[-1],
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
     "cohere_chat_v2": _cohere_whole,
@@ -475,44 +478,12 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
         return "a host's older wire"
     if recording.provider == "mistral" and document["model"].startswith("zai-"):
         return "a model of another vendor"
-    for choice in document["choices"]:
-        message = choice.get("message") or {}
-        for key, kind in (
-            ("audio", "audio output"),
-            ("function_call", "legacy functions"),
-            ("annotations", "citations"),
-        ):
-            if message.get(key):
-                return kind
     return None
 
 
 def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if not document or document.get("status") not in ("completed", "incomplete"):
-        return (
-            "error in a stream"
-            if recording.document is None and not recording.body.get("background")
-            else "background"
-            if recording.body.get("background")
-            else "failed answers"
-        )
-    if recording.body.get("background"):
-        return "background"
-    others = sorted({item["type"] for item in document["output"]} - {"message", "function_call", "reasoning"})
-    if others:
-        return (
-            "compaction"
-            if "compaction" in others
-            else "MCP"
-            if any("mcp" in kind for kind in others)
-            else "items of built-in tools"
-        )
-    if any(tool["type"] != "function" for tool in recording.body.get("tools") or ()):
-        return "built-in tools offered"
-    if any(
-        part.get("annotations") for item in document["output"] if item["type"] == "message" for part in item["content"]
-    ):
-        return "citations"
+    if not document or document.get("status") not in ("completed", "incomplete", "queued"):
+        return "error in a stream" if recording.document is None else "error with a status of 200"
     return None
 
 
@@ -536,20 +507,7 @@ def _anthropic_excluded(recording: Recording, document: Mapping[str, Any]) -> st
 
 
 def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if recording.broken:
-        return "error in a stream"
-    if "promptFeedback" in document and not document.get("candidates"):
-        return "blocked prompts"
-    for candidate in document.get("candidates") or ():
-        for key in ("groundingMetadata", "urlContextMetadata", "citationMetadata"):
-            if key in candidate:
-                return "citations" if key.startswith("citation") else "grounding"
-        for part in (candidate.get("content") or {}).get("parts") or ():
-            if "executableCode" in part or "codeExecutionResult" in part:
-                return "code execution"
-            if "inlineData" in part:
-                return f"{part['inlineData']['mimeType'].partition('/')[0]} output"
-    return None
+    return "error in a stream" if recording.broken else None
 
 
 def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
@@ -559,6 +517,7 @@ def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str |
 _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
+    "openai_completions": lambda recording, document: None,
     "anthropic_messages": _anthropic_excluded,
     "gemini": _gemini_excluded,
     **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),

@@ -145,6 +145,20 @@ def _openai_responses(url: str, body: Mapping[str, Any]) -> Facts:
     )
 
 
+def _openai_completions(url: str, body: Mapping[str, Any]) -> Facts:
+    prompts = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
+    return Facts(
+        [Said("user", [prompt]) for prompt in prompts],
+        [],
+        {},
+        None,
+        body["model"],
+        bool(body.get("stream")),
+        body.get("max_tokens"),
+        body.get("temperature"),
+    )
+
+
 def _response_item(item: Mapping[str, Any]) -> Said | None:
     kind = item.get("type", "message")
     if kind == "message":
@@ -306,6 +320,7 @@ def _ollama(body: Mapping[str, Any], messages: list[Said], system: list[str]) ->
 _EXTRACTORS: Mapping[str, Callable[[str, Mapping[str, Any]], Facts]] = {
     "openai_chat": _openai_chat,
     "openai_responses": _openai_responses,
+    "openai_completions": _openai_completions,
     "anthropic_messages": _anthropic_messages,
     "gemini": _gemini,
     "cohere_chat_v2": _cohere_chat_v2,

@@ -30,6 +30,7 @@ _GENERATE = ("generateContent", "streamGenerateContent")
 DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_chat": (*(f"{name}/chat-completions" for name in _LIKE_OPENAI), "gemini/openai-compat"),
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
+    "openai_completions": ("azure/completions", "together/completions"),
     "anthropic_messages": ("anthropic/messages", *(f"vertex/{name}" for name in _RAW_PREDICT)),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
     "cohere_chat_v2": ("cohere/v2-chat",),
@@ -43,6 +44,7 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
+    "openai_completions": frozenset({"azure", "together"}),
     "anthropic_messages": frozenset({"anthropic"}),
     "gemini": frozenset({"gemini", "vertex"}),
     **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), frozenset({"cohere"})),
@@ -54,6 +56,7 @@ ANSWERED: Mapping[str, frozenset[str]] = {
 _URLS: Mapping[str, str] = {
     "openai_chat": "https://api.openai.com/v1/chat/completions",
     "openai_responses": "https://api.openai.com/v1/responses",
+    "openai_completions": "https://api.openai.com/v1/completions",
     "anthropic_messages": "https://api.anthropic.com/v1/messages",
     "cohere_chat_v2": "https://api.cohere.com/v2/chat",
     "ollama_chat": "http://localhost:11434/api/chat",

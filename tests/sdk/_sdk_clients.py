@@ -11,6 +11,7 @@ loop, so one adapter serves both flavours of an SDK.
 from __future__ import annotations
 
 import asyncio
+import base64
 import dataclasses
 import functools
 import importlib
@@ -76,6 +77,8 @@ class Ask:
         history: `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`.
         schema: Whether structured output by `SCHEMA` is asked for.
         force: The tool it is made to call, or `*` for any of them.
+        search: Whether the provider's own search of the web is offered.
+        speak: Whether sound is asked for.
     """
 
     history: tuple[Any, ...]
@@ -83,6 +86,8 @@ class Ask:
     schema: bool = False
     n: int | None = None
     force: str | None = None
+    search: bool = False
+    speak: bool = False
     mode: str = "whole"
     retries: int = 0
 
@@ -103,6 +108,10 @@ class Answer:
     id: str | None = None
     model: str | None = None
     native: Any = None
+    searched: tuple[str, ...] = ()
+    cited: tuple[tuple[str, str], ...] = ()
+    sound: bytes = b""
+    transcript: str = ""
 
 
 class Heard:
@@ -119,6 +128,12 @@ class Heard:
         self.id: str | None = None
         self.model: str | None = None
         self.native: Any = None
+        self.searched: list[str] = []
+        """What the provider has searched the web for."""
+        self.cited: list[tuple[str, str]] = []
+        """The pieces of the text that have a source, each with its URL."""
+        self.sound: list[str] = []
+        self.transcript: list[str] = []
 
     def say(self, text: str | None, index: int = 0) -> None:
         pieces = self.texts.setdefault(index, [])
@@ -157,6 +172,10 @@ class Heard:
             self.id,
             self.model,
             self.native,
+            tuple(self.searched),
+            tuple(self.cited),
+            b"".join(base64.b64decode(piece) for piece in self.sound),
+            "".join(self.transcript),
         )
 
 
@@ -235,6 +254,10 @@ class Chat:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         if ask.n:
             body["n"] = ask.n
+        if ask.search:
+            body["web_search_options"] = {}
+        if ask.speak:
+            body |= {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}
         return body
 
     @staticmethod
@@ -293,6 +316,17 @@ class Chat:
     @classmethod
     def _said(cls, heard: Heard, said: Any, index: int) -> None:
         heard.say(at(said, "content"), index)
+        text = "".join(heard.texts[index])
+        for note in some(at(said, "annotations")):  # of a delta the SDK knows none: they are dicts there
+            cited = (
+                plain(note)["url_citation"] if isinstance(note, (dict, SimpleNamespace)) else vars(note.url_citation)
+            )
+            heard.cited.append((text[cited["start_index"] : cited["end_index"]], cited["url"]))
+        audio = at(said, "audio")
+        if audio is not None:
+            audio = plain(audio) if isinstance(audio, (dict, SimpleNamespace)) else vars(audio)
+            heard.sound.append(audio.get("data") or "")
+            heard.transcript.append(audio.get("transcript") or "")
         heard.refusal.append(at(said, "refusal") or "")
         heard.thinking.extend(at(said, name) or "" for name in cls.thinking_names)
 
@@ -301,6 +335,27 @@ class GroqChat(Chat):
     """The same, with reasoning where Groq has it."""
 
     thinking_names: ClassVar = ("reasoning",)
+
+
+class Completions:
+    """OpenAI completions, from before chat: a prompt, and text."""
+
+    dialect = "openai_completions"
+    finishes: ClassVar[dict[str, str]] = {}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        (said,) = ask.history
+        return {"model": model, "prompt": said[1], **({"n": ask.n} if ask.n else {})}
+
+    @staticmethod
+    def piece(heard: Heard, answer: Any) -> None:
+        heard.id, heard.model = answer.id, answer.model
+        for choice in answer.choices:
+            heard.say(choice.text, choice.index)
+            heard.finish = choice.finish_reason or heard.finish
+        if answer.usage is not None:
+            heard.usage = Spent(answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
 class MistralChat(Chat):
@@ -343,6 +398,8 @@ class Responses:
             body["tool_choice"] = "required" if ask.force == "*" else {"type": "function", "name": ask.force}
         if ask.schema:
             body["text"] = {"format": {"type": "json_schema", "name": "Weather", "schema": SCHEMA, "strict": True}}
+        if ask.search:
+            body["tools"] = [*body.get("tools", ()), {"type": "web_search"}]
         return body
 
     @staticmethod
@@ -369,12 +426,17 @@ class Responses:
                 heard.call(index, id=item.call_id, name=item.name, arguments=item.arguments)
             elif item.type == "reasoning":
                 heard.thinking.extend(part.text for part in item.summary)
+            elif item.type == "web_search_call":
+                heard.searched.append(item.action.query)
             elif item.type == "message":
                 for part in item.content:
                     if part.type == "refusal":
                         heard.refusal.append(part.refusal)
                     else:
                         heard.say(part.text)
+                        heard.cited += [
+                            (part.text[note.start_index : note.end_index], note.url) for note in part.annotations
+                        ]
                         heard.parsed = at(part, "parsed") or heard.parsed
 
     @classmethod
@@ -390,6 +452,12 @@ class Responses:
             heard.call(event.output_index, id=event.item.call_id, name=event.item.name)
         elif kind == "response.function_call_arguments.delta":
             heard.call(event.output_index, arguments=event.delta)
+        elif kind == "response.output_item.done" and event.item.type == "web_search_call":
+            heard.searched.append(event.item.action.query)
+        elif kind == "response.output_text.annotation.added":
+            note, text = plain(event.annotation), "".join(heard.texts[0])
+            note = note if isinstance(note, dict) else vars(note)
+            heard.cited.append((text[note["start_index"] : note["end_index"]], note["url"]))
         elif kind in {"response.completed", "response.incomplete", "response.failed"}:
             cls._end(heard, event.response)
             cls._agrees(heard.answer(), event.response)
@@ -400,7 +468,7 @@ class Responses:
         again = Heard()
         cls.whole(again, response)
         closing = again.answer()
-        for name in ("text", "tool_calls", "refusal", "thinking"):
+        for name in ("text", "tool_calls", "refusal", "thinking", "searched", "cited"):
             assert getattr(closing, name) == getattr(streamed, name), name
 
     @staticmethod
@@ -542,14 +610,19 @@ class Contents:
         if role == "user":
             return {"role": "user", "parts": [{"text": rest[0]}]}
         if role == "tool":
-            response = {"name": rest[0].name, "response": {"result": rest[1]}}
+            response = {**Contents.named(rest[0]), "response": {"result": rest[1]}}
             return {"role": "user", "parts": [{"function_response": response}]}
         answer: Answer = rest[0]
         if answer.native is not None:
             return answer.native
         text = [{"text": answer.text}] if answer.text else []
-        calls = [{"function_call": {"name": call.name, "args": call.arguments}} for call in answer.tool_calls]
+        calls = [{"function_call": {**Contents.named(call), "args": call.arguments}} for call in answer.tool_calls]
         return {"role": "model", "parts": [*text, *calls]}
+
+    @staticmethod
+    def named(call: Called) -> dict[str, Any]:
+        """The name of a call, and its id where the model gives one."""
+        return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
@@ -877,6 +950,8 @@ class CohereV1:
 
 EVERYTHING = frozenset(
     {
+        "tools",
+        "structured output",
         "refusal",
         "thinking",
         "cached tokens",
@@ -1105,6 +1180,37 @@ class ChatClient(Stainless):
         )
 
 
+class OpenAICompletions(ChatClient):
+    """The completions from before chat: whole ones strictly, chunks not, whose types lack a null that is sent."""
+
+    wraps_stream_faults = has("openai>=3")
+    lenient: ClassVar = ("stream",)
+    counting: ClassVar[dict[str, Any]] = {"stream_options": {"include_usage": True}}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Completions.piece(heard, await done(self.sdk(ask).completions.create(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        client = self.sdk(ask)
+        client._strict_response_validation = False
+        async for chunk in each(await done(client.completions.create(**self.body(ask), stream=True, **self.counting))):
+            Completions.piece(heard, chunk)
+
+    def verbatim(self) -> Any:
+        choice = {"text": "Word for word.", "index": 0, "logprobs": None, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        return importlib.import_module("openai.types").Completion.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "text_completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [choice],
+                "usage": usage,
+            }
+        )
+
+
 class OpenAIChat(ChatClient):
     """openai's own: counts in streams, accumulates and parses."""
 
@@ -1228,18 +1334,34 @@ class AnthropicMessages(Stainless):
 
 
 class GenAI(Client):
-    """google-genai; its async client is on aiohttp where that is installed."""
+    """google-genai, on the Gemini API or on Vertex AI; its async client is on aiohttp where that is installed.
 
-    def make(self) -> Any:
-        client = importlib.import_module("google.genai").Client()
+    Args:
+        where: What its `Client` is made with.
+        on: The HTTP library that its async client is told to use.
+        options: What `Client` takes.
+    """
+
+    def __init__(
+        self, *names: Any, where: Mapping[str, Any] | None = None, on: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(*names, **options)
+        self.where, self.on = where or {}, on
+        if on is not None and self.unable is None and not has(on):
+            self.unable = f"needs {on}"
+
+    def make(self, **http: Any) -> Any:
+        if self.on is not None:
+            http["httpx_async_client"] = importlib.import_module(self.on).AsyncClient()
+        options = {"http_options": http} if http else {}
+        client = importlib.import_module("google.genai").Client(**self.where, **options)
         return client.aio if self.is_async else client
 
     async def sdk(self, ask: Ask) -> Any:
         if not ask.retries:
             return self._made
         options = {"attempts": ask.retries + 1, "initial_delay": 0.001, "max_delay": 0.001, "jitter": 0.001}
-        client = importlib.import_module("google.genai").Client(http_options={"retry_options": options})
-        return client.aio if self.is_async else client
+        return self.make(retry_options=options)
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
         sdk = await self.sdk(ask)
@@ -1260,15 +1382,18 @@ class GenAI(Client):
             kind = "overloaded"
         if kind in STATUSES:
             errors = importlib.import_module("google.genai.errors")
-            status = 400 if kind == "authentication" else STATUSES[kind]  # a wrong key is an invalid argument there
+            status = STATUSES[kind]
+            if kind == "authentication" and self.provider == "gemini":
+                status = 400  # a wrong key is an invalid argument there
             return (errors.ServerError if status >= 500 else errors.ClientError), status
         if self.on_aiohttp:
             return aiohttp_error(importlib.import_module("aiohttp"), kind), None
-        return http_error(importlib.import_module("httpx2" if has("google-genai>=3") else "httpx"), kind), None
+        library = self.on or ("httpx2" if has("google-genai>=3") else "httpx")
+        return http_error(importlib.import_module(library), kind), None
 
     @property
     def on_aiohttp(self) -> bool:
-        return self.is_async and has("aiohttp")
+        return self.is_async and self.on is None and has("aiohttp")
 
     def requests(self, calls: int, fails: str | None) -> int:
         """On aiohttp it asks again at once where no connection comes about, with a new session."""
@@ -1899,6 +2024,16 @@ async def sse(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 _OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1", "needs": ("openai>=2",)}
 _OPENAI |= {"can": EVERYTHING | {"sdk object", "strict validation", "a helper that refuses unfinished answers"}}
 _OPENAI |= {"modes": ("whole", "stream", "helper", "parse")}
+_OPENAI_CHAT = _OPENAI | {"can": _OPENAI["can"] | {"citations", "sound"}}
+_OPENAI_RESPONSES = _OPENAI | {
+    "can": _OPENAI["can"] - {"several choices"} | {"citations", "a search that the provider runs"}
+}
+_OPENAI_TEXT = _OPENAI | {
+    "model": "gpt-3.5-turbo-instruct",
+    "can": EVERYTHING - {"tools", "structured output", "refusal", "thinking", "cached tokens", "reasoning tokens"}
+    | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream"),
+}
 _CLAUDE = "claude-sonnet-4-6"
 _ANTHROPIC: dict[str, Any] = {"provider": "anthropic", "model": _CLAUDE, "needs": ("anthropic>=0.100",)}
 _ANTHROPIC |= {
@@ -1918,6 +2053,11 @@ _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
+_GENAI_HTTP = "httpx2" if has("google-genai>=3") else "httpx"
+_ESSENTIAL: dict[str, Any] = {"thorough": False}
+_VERTEX = _GENAI | {"provider": "vertex", "model": "gemini-3-flash-preview"}
+_VERTEX["where"] = {"vertexai": True, "project": "p", "location": "us-central1"}
+_EXPRESS = {"vertexai": True, "api_key": "k"}
 _BOTO3_LACKS = {
     "names its answers",
     "refusal",
@@ -2027,10 +2167,10 @@ _SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
-    OpenAIChat("openai", "OpenAI", Chat, **_OPENAI),
-    OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI),
-    OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
-    OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
+    OpenAIChat("openai", "OpenAI", Chat, **_OPENAI_CHAT),
+    OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI_CHAT),
+    OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI_RESPONSES),
+    OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI_RESPONSES),
     AnthropicMessages("Anthropic", **_ANTHROPIC),
     AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
     AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
@@ -2039,6 +2179,12 @@ CLIENTS: tuple[Client, ...] = (
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
+    GenAI("genai-async-httpx/gemini", Contents, **_GENAI | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex", Contents, **_VERTEX),
+    GenAI("genai-async/vertex", Contents, **_VERTEX, is_async=True),
+    GenAI("genai-async-httpx/vertex", Contents, **_VERTEX | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}),
+    GenAI("genai-async/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
     Mistral("mistralai-sync", **_MISTRAL),
     Mistral("mistralai-async", **_MISTRAL, is_async=True),
@@ -2098,6 +2244,13 @@ CLIENTS: tuple[Client, ...] = (
     _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),
     Http("httpx", Messages, _MESSAGES_URL, provider="anthropic", model=_CLAUDE, lacks=frozenset({"several choices"})),
 )
+
+
+TEXT_CLIENTS: tuple[Client, ...] = (
+    OpenAICompletions("openai", "OpenAI", Completions, **_OPENAI_TEXT),
+    OpenAICompletions("openai", "AsyncOpenAI", Completions, **_OPENAI_TEXT),
+)
+"""Those that have nothing but text, neither tools nor schemas."""
 
 
 def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> None:

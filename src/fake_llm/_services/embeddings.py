@@ -24,7 +24,7 @@ from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["COHERE", "GEMINI", "JINA", "MISTRAL", "OLLAMA", "OPENAI", "VOYAGE"]
+__all__ = ["COHERE", "GEMINI", "JINA", "MISTRAL", "OLLAMA", "OPENAI", "VERTEX", "VOYAGE"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -430,7 +430,16 @@ def _gemini_document(exchange: Exchange) -> dict[str, Any]:
     request, body = exchange.request, exchange.body
     found = _vectors(exchange, _gemini_inputs(request, body), [_size(asked) for asked in _requests(request, body)])
     values = [{"values": one} for one in found]
-    return exchange.extend({"embeddings": values} if _is_batch(request) else {"embedding": values[0]})
+    document: dict[str, Any] = {"embeddings": values} if _is_batch(request) else {"embedding": values[0]}
+    if exchange.provider == "vertex":  # the Gemini API says nothing of tokens
+        count = exchange.usage.input_tokens
+        details = [{"modality": "TEXT", "tokenCount": count}]
+        document["usageMetadata"] = {
+            "promptTokenCount": count,
+            "totalTokenCount": count,
+            "promptTokensDetails": details,
+        }
+    return exchange.extend(document)
 
 
 def _gemini_parts(document: Mapping[str, Any]) -> Reply:
@@ -952,3 +961,94 @@ JINA: Final = replace(
     sdk_types=(),
 )
 """`POST /v1/embeddings` of Jina AI, as its API is documented (2026-11)."""
+
+
+# --- Vertex AI's own models --------------------------------------------------------------------------------------------
+
+_MULTIMODAL: Final = "multimodalembedding"
+
+
+def _instances(body: Mapping[str, Any]) -> list[Any]:
+    found = body.get("instances")
+    return found if isinstance(found, list) else []
+
+
+def _instance_text(instance: Mapping[str, Any]) -> str:
+    text = instance.get("content", instance.get("text"))
+    return text if isinstance(text, str) else _json.text(dict(instance))
+
+
+def _vertex_read(request: Request, body: Any) -> View:
+    instances = _instances(body)
+    parameters = body.get("parameters") or {}
+    first = instances[0] if instances else {}
+    found = {
+        "dimensions": _size(parameters) or _whole(parameters.get("dimension")),
+        "taskType": _field(first, "taskType", "task_type"),
+        "title": first.get("title"),
+        "autoTruncate": _field(parameters, "autoTruncate", "auto_truncate"),
+    }
+    params = {name: value for name, value in found.items() if value is not None}
+    return _view([_instance_text(instance) for instance in instances], params)
+
+
+def _vertex_check(request: Request, body: Any) -> Error | None:
+    """The API's own refusal of what are no instances of texts; the words of it aren't recorded."""
+    if not isinstance(body, dict):
+        return gemini.DIALECT.check(request, body)
+    if not _instances(body):
+        return Error(400, "Invalid Argument: empty instances.")
+    multimodal = gemini.DIALECT.model(request, body).startswith(_MULTIMODAL)
+    names = ("text", "image", "video") if multimodal else ("content",)
+    for index, instance in enumerate(_instances(body)):
+        if not isinstance(instance, dict) or not any(instance.get(name) for name in names):
+            return Error(400, f"The {names[0]} of instances[{index}] is empty.")
+        if not isinstance(instance.get(names[0], ""), str):
+            kind = _json.text(instance[names[0]])
+            return Error(400, f"Invalid value at 'instances[{index}].{names[0]}' (TYPE_STRING), {kind}")
+    parameters = body.get("parameters")
+    if parameters is not None and not isinstance(parameters, dict):
+        return Error(
+            400, f"Invalid value at 'parameters' (type.googleapis.com/google.protobuf.Struct), {_json.text(parameters)}"
+        )
+    return _check_size(parameters or {}, "parameters.", "PredictRequest", gemini.DIALECT.model(request, body))
+
+
+def _vertex_document(exchange: Exchange) -> dict[str, Any]:
+    """`predictions`, as recorded of text-embedding-004 in 2026-08; those of a multimodal model as it is documented."""
+    body = exchange.body
+    texts = [_instance_text(instance) for instance in _instances(body)]
+    parameters = body.get("parameters") or {}
+    size = _size(parameters) or _whole(parameters.get("dimension"))
+    found = _vectors(exchange, texts, [size] * len(texts))
+    if gemini.DIALECT.model(exchange.request, body).startswith(_MULTIMODAL):
+        predictions: list[dict[str, Any]] = [
+            {f"{name}Embedding": one for name in ("text", "image") if name in instance}
+            for one, instance in zip(found, _instances(body), strict=True)
+        ]
+        return exchange.extend({"predictions": predictions})
+    predictions = [
+        {"embeddings": {"statistics": {"truncated": False, "token_count": tokens(text)}, "values": one}}
+        for one, text in zip(found, texts, strict=True)
+    ]
+    billable = sum(len("".join(text.split())) for text in texts)
+    return exchange.extend({"predictions": predictions, "metadata": {"billableCharacterCount": billable}})
+
+
+def _vertex_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again."""
+    return Reply(*(Embedding(item["embeddings"]["values"]) for item in document["predictions"]))
+
+
+VERTEX: Final = replace(
+    GEMINI,
+    name="vertex_embeddings",
+    label="Vertex AI embeddings",
+    read=_vertex_read,
+    check=_vertex_check,
+    document=_vertex_document,
+    parts=_vertex_parts,
+    counted=lambda exchange: _count([_instance_text(instance) for instance in _instances(exchange.body)]),
+    sdk_types=(),
+)
+"""`:predict` of the models for texts and of the multimodal ones."""

@@ -20,6 +20,8 @@ __all__ = [
     "openai_one",
     "openrouter_list",
     "together_list",
+    "vertex_list",
+    "vertex_one",
     "writer_list",
 ]
 
@@ -156,6 +158,20 @@ def gemini_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def gemini_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET models/{m}`."""
     return _gemini(_name(exchange), store)
+
+
+def _vertex(name: str) -> dict[str, Any]:
+    return {"name": f"publishers/google/models/{name}", "versionId": "default", "launchStage": "GA"}
+
+
+def vertex_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET …/publishers/google/models` (google-genai 3.6, 2026-11)."""
+    return {"publisherModels": [_vertex(name) for name in _GEMINI]}
+
+
+def vertex_one(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET …/publishers/google/models/{id}`."""
+    return _vertex(_name(exchange))
 
 
 def _mistral(name: str, store: Store) -> dict[str, Any]:
