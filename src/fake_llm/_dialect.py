@@ -257,6 +257,7 @@ class Exchange:
         created: Unix seconds for `created` and the like.
         begun: The ids and the id as they were before the answer was written, where it can be asked for again.
         later: Whether this is the answer as it is given later: what runs in the background is done by then.
+        cached: The tokens of what is kept and counts as said before the request.
     """
 
     provider: str
@@ -272,6 +273,7 @@ class Exchange:
     created: int = CREATED
     begun: tuple[Ids, str | None] | None = None
     later: bool = False
+    cached: int = 0
 
     @property
     def request(self) -> Request:

@@ -57,6 +57,7 @@ from fake_llm._services import (
     batches,
     embeddings,
     files,
+    google,
     huggingface,
     identity,
     models,
@@ -431,6 +432,30 @@ OPENAI_STORED: Final = (
         ("completions", "GET", f"{_COMPLETION}/messages", stored.chat_messages),
     ),
 )
+_BATCHES_OF_MODELS: Final = "/(models|tunedModels)/{model}:(batchGenerateContent|asyncBatchEmbedContent)"
+GEMINI_STORED: Final = tuple(
+    replace(
+        row, whole=GEMINI_PRETTY, wire=None, prefix="/upload/{version}" if row.service is google.file_upload else None
+    )
+    for row in _stored(
+        gemini.DIALECT,
+        ("caches", "POST", "/cachedContents", google.cache_create),
+        ("caches", "GET", "/cachedContents", google.cache_list),
+        ("caches", "GET", "/cachedContents/{cache}", google.cache_retrieve),
+        ("caches", "PATCH", "/cachedContents/{cache}", google.cache_update),
+        ("caches", "DELETE", "/cachedContents/{cache}", google.cache_delete),
+        ("files", "POST", "/files", google.file_upload),
+        ("files", "GET", "/files", google.file_list),
+        ("files", "GET", "/files/{file}", google.file_retrieve),
+        ("files", "GET", "/files/{file}:download", google.file_download),
+        ("files", "DELETE", "/files/{file}", google.file_delete),
+        ("batches", "POST", _BATCHES_OF_MODELS, google.batch_create),
+        ("batches", "GET", "/batches", google.batch_list),
+        ("batches", "GET", "/batches/{batch}", google.batch_retrieve),
+        ("batches", "POST", "/batches/{batch}:cancel", google.batch_cancel),
+        ("batches", "DELETE", "/batches/{batch}", google.batch_delete),
+    )
+)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
@@ -465,13 +490,16 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
+def _generate_content(
+    prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}", memory: Memory | None = None
+) -> Endpoint:
     return Endpoint(
         operation="chat",
         path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
+        memory=memory,
         prefix=prefix,
     )
 
@@ -611,8 +639,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
-            _generate_content(),
+            _generate_content(memory=google.MEMORY),
             _embed_content(),
+            *GEMINI_STORED,
             Endpoint(
                 operation="count_tokens",
                 path="/models/{model}:countTokens",

@@ -148,12 +148,21 @@ def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, opti
         )
     exchange.model = pace.model or exchange.model
     counted = exchange.asked.dialect.counted
-    exchange.usage = pace.usage or (counted(exchange) if counted else estimate(exchange.body, exchange.choices))
+    exchange.usage = pace.usage or _with_cached(
+        exchange, counted(exchange) if counted else estimate(exchange.body, exchange.choices)
+    )
     exchange.id = reply.id
     if reply.id is None and endpoint.difference.id is not None:
         exchange.id = endpoint.difference.id(exchange.ids)
     exchange.extra = reply.extra
     exchange.cut = reply.then is not None
+
+
+def _with_cached(exchange: Exchange, usage: Usage) -> Usage:
+    """The usage with what is kept on the vendor's side and belongs to the prompt."""
+    if not exchange.cached:
+        return usage
+    return replace(usage, input_tokens=usage.input_tokens + exchange.cached, cached_tokens=exchange.cached)
 
 
 def _is_plain(reply: Reply, exchange: Exchange) -> bool:

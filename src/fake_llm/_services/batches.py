@@ -40,12 +40,12 @@ class Line:
     """One request of a batch.
 
     Attributes:
-        custom_id: What tells it from the others.
+        custom_id: What tells it from the others: a text, of Gemini anything.
         path: Where it would be sent by itself.
         body: What would be sent.
     """
 
-    custom_id: str
+    custom_id: Any
     path: str
     body: Any
 
