@@ -477,9 +477,11 @@ class FakeLLM:
 
     def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
         """The vendor's own refusal of a malformed request, or of one over the context window."""
-        dialect = endpoint.dialect
+        dialect, own = endpoint.dialect, endpoint.difference.check
         error = (
-            Error("bad_request", dialect.bad_json)
+            own(exchange.request, exchange.body)
+            if own is not None
+            else Error("bad_request", dialect.bad_json)
             if exchange.body is None
             else dialect.check(exchange.request, exchange.body)
         )
@@ -491,13 +493,16 @@ class FakeLLM:
             if count > window - reserve:
                 error = Error(
                     "context_length",
-                    dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
+                    (endpoint.difference.too_long or dialect.too_long).format(
+                        tokens=count + reserve if reserve else count, window=window
+                    ),
                 )
         return None if error is None else self._turned_down(error, exchange, endpoint, call)
 
     def _turned_down(self, error: Error, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered:
         """The vendor's own refusal, which takes no turn."""
-        if endpoint.difference.failure is not None and error.body is not None:
+        own = endpoint.difference.check is not None
+        if endpoint.difference.failure is not None and error.body is not None and not own:
             error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
         call._refused = True
