@@ -38,7 +38,15 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
-from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
+from fake_llm._differences.mistral import (
+    MISTRAL,
+    MISTRAL_AGENTS,
+    MISTRAL_EMBEDDINGS,
+    MISTRAL_FIM,
+    MISTRAL_KEPT,
+    MISTRAL_MODERATION,
+    mistral_pad,
+)
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
@@ -68,6 +76,7 @@ from fake_llm._services import (
     traces,
 )
 from fake_llm._services import cohere as cohere_services
+from fake_llm._services import mistral as mistral_services
 from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
@@ -454,6 +463,24 @@ GEMINI_STORED: Final = tuple(
         ("batches", "GET", "/batches/{batch}", google.batch_retrieve),
         ("batches", "POST", "/batches/{batch}:cancel", google.batch_cancel),
         ("batches", "DELETE", "/batches/{batch}", google.batch_delete),
+    )
+)
+_JOB: Final = "/batch/jobs/{job}"
+MISTRAL_STORED: Final = tuple(
+    replace(row, whole=COMPACT, wire=None, difference=MISTRAL_KEPT)
+    for row in _stored(
+        openai_chat.DIALECT,
+        ("files", "POST", "/files", mistral_services.file_create),
+        ("files", "GET", "/files", mistral_services.file_list),
+        ("files", "GET", "/files/{file}", mistral_services.file_retrieve),
+        ("files", "GET", "/files/{file}/content", mistral_services.file_content),
+        ("files", "GET", "/files/{file}/url", mistral_services.file_url),
+        ("files", "DELETE", "/files/{file}", mistral_services.file_delete),
+        ("batches", "POST", "/batch/jobs", mistral_services.job_create),
+        ("batches", "GET", "/batch/jobs", mistral_services.job_list),
+        ("batches", "GET", _JOB, mistral_services.job_retrieve),
+        ("batches", "POST", f"{_JOB}/cancel", mistral_services.job_cancel),
+        ("batches", "DELETE", _JOB, mistral_services.job_delete),
     )
 )
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
@@ -948,6 +975,13 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 dialect=embeddings.MISTRAL,
                 difference=MISTRAL_EMBEDDINGS,
             ),
+            Endpoint(
+                operation="moderation",
+                path="[/chat]/moderations",
+                dialect=moderation.MISTRAL,
+                difference=MISTRAL_MODERATION,
+            ),
+            *MISTRAL_STORED,
             *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
         ),
     ),
