@@ -17,6 +17,7 @@ from fake_llm._dialect import Dialect, Ids
 from fake_llm._dialects import (
     anthropic_messages,
     bedrock_converse,
+    bedrock_invoke,
     cohere,
     gemini,
     ollama,
@@ -24,7 +25,7 @@ from fake_llm._dialects import (
     openai_completions,
     openai_responses,
 )
-from fake_llm._differences import SAME, Difference
+from fake_llm._differences import SAME, Difference, bedrock
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
@@ -56,6 +57,7 @@ from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.vertex import VERTEX_ANTHROPIC
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -104,7 +106,8 @@ class Endpoint:
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
-        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
+        by_body: Keys of a body, or functions of the parsed body, each with the row that answers in place of this one
+            where it is there: for a path that doesn't tell what is asked.
     """
 
     operation: str
@@ -119,7 +122,13 @@ class Endpoint:
     deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
-    instead: Callable[[Any], Endpoint | None] | None = None
+    by_body: tuple[tuple[str | Callable[[Any], object], Endpoint], ...] = ()
+
+    def of_body(self, body: Any) -> Endpoint:
+        """The row that answers a request with this body."""
+        if not self.by_body or not isinstance(body, dict):
+            return self
+        return next((row for key, row in self.by_body if (key(body) if callable(key) else key in body)), self)
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -206,6 +215,7 @@ OPENAI_RESPONSES_SSE: Final = Sse(named=True, done=None, pad=openai_responses.pa
 ANTHROPIC_SSE: Final = Sse(named=True, done=None, dumps=anthropic_messages.dumps, pad=anthropic_messages.pad)
 BEDROCK_WHOLE: Final = Whole(_json.sorted_keys)
 BEDROCK_STREAM: Final = AwsEventStream(pad=bedrock_converse.pad)
+BEDROCK_ENVELOPE: Final = AwsEventStream(_json.compact, pad=bedrock_converse.pad, envelope=True)
 GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF-8")
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
@@ -362,6 +372,111 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
     )
 
 
+def _predicted(path: str, *, service: Service | None = None) -> Endpoint:
+    """Claude on Vertex AI."""
+    return Endpoint(
+        operation="chat" if service is None else "count_tokens",
+        path="/publishers/anthropic/models/" + path,
+        dialect=anthropic_messages.DIALECT,
+        wire=ANTHROPIC_SSE if service is None else None,
+        service=service,
+        difference=VERTEX_ANTHROPIC,
+        prefix="/{version}/projects/{project}/locations/{location}",
+    )
+
+
+PREDICTED: Final = (
+    _predicted("count-tokens:rawPredict", service=tokens.anthropic),
+    _predicted("{model}:(rawPredict|streamRawPredict)"),
+)
+
+
+def _invoked(
+    family: str,
+    dialect: Dialect,
+    difference: Difference,
+    *,
+    operation: str = "chat",
+    by_body: tuple[tuple[str, Endpoint], ...] = (),
+) -> Endpoint:
+    """A family of models by Bedrock's `invoke`: its name is in the model's id, that of an ARN and of a region's profile too."""
+    return Endpoint(
+        operation=operation,
+        path=f"/model/[{{scope...}}]{family}{{model...}}/(invoke|invoke-with-response-stream)",
+        dialect=dialect,
+        wire=BEDROCK_ENVELOPE if operation == "chat" else None,
+        difference=difference,
+        by_body=by_body,
+    )
+
+
+INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, bedrock.BEDROCK_ANTHROPIC)
+_INVOKED_NOVA: Final = _invoked(
+    "amazon.nova-(micro|lite|pro|premier|2-)", bedrock_converse.DIALECT, bedrock.BEDROCK_NOVA
+)
+_INVOKED_OPEN: Final = tuple(
+    _invoked(maker, bedrock.CHAT, bedrock.BEDROCK_CHAT)
+    for maker in (
+        *("openai.", "qwen.", "ai21.jamba", "moonshot", "minimax."),
+        *("zai.", "google.gemma", "nvidia.", "writer."),
+    )
+)
+_INVOKED_CHAT: Final = _INVOKED_OPEN[0]
+_INVOKED_TEXTS: Final = {
+    family: _invoked(family, dialect, bedrock.BEDROCK_TEXT, by_body=(("messages", _INVOKED_CHAT),))
+    for family, dialect in bedrock.TEXTS.items()
+}
+_INVOKED_COMMAND: Final = _invoked("cohere.command", bedrock.COMMAND, bedrock.BEDROCK_COMMAND)
+_INVOKED_COMMAND_R: Final = _invoked("cohere.command-r", bedrock.COMMAND_R, bedrock.BEDROCK_COMMAND_R)
+_EMBEDDED_COHERE: Final = _invoked(
+    "cohere.embed",
+    bedrock.on_bedrock(embeddings.COHERE, streams=False),
+    bedrock.BEDROCK_VECTORS,
+    operation="embeddings",
+)
+_EMBEDDED_TITAN: Final = _invoked("amazon.titan-embed", embeddings.TITAN, bedrock.BEDROCK_TEXT, operation="embeddings")
+_EMBEDDED_NOVA: Final = _invoked(
+    "amazon.nova-2-multimodal-embeddings", embeddings.NOVA, bedrock.BEDROCK_TEXT, operation="embeddings"
+)
+_RANKED: Final = _invoked(
+    "cohere.rerank", bedrock.on_bedrock(rerank.COHERE, streams=False), bedrock.BEDROCK_RANKED, operation="rerank"
+)
+_IMPORTED: Final = _invoked("imported.", bedrock_invoke.COMPLETION, bedrock.BEDROCK_TEXT)
+
+INVOKED: Final = (
+    INVOKED_ANTHROPIC,
+    _EMBEDDED_NOVA,
+    _INVOKED_NOVA,
+    _EMBEDDED_TITAN,
+    _INVOKED_COMMAND_R,
+    _INVOKED_COMMAND,
+    _EMBEDDED_COHERE,
+    _RANKED,
+    *_INVOKED_TEXTS.values(),
+    *_INVOKED_OPEN,
+    # ids that say nothing of a family: application inference profiles, provisioned and imported models
+    replace(
+        INVOKED_ANTHROPIC,
+        path="/model/arn{model...}/(invoke|invoke-with-response-stream)",
+        by_body=(
+            ("anthropic_version", INVOKED_ANTHROPIC),
+            *((key, _INVOKED_NOVA) for key in ("schemaVersion", "inferenceConfig")),
+            ("textGenerationConfig", _INVOKED_TEXTS["amazon.titan-t"]),
+            *((key, _EMBEDDED_TITAN) for key in ("inputText", "inputImage")),
+            ("singleEmbeddingParams", _EMBEDDED_NOVA),
+            ("input_type", _EMBEDDED_COHERE),
+            ("query", _RANKED),
+            ("message", _INVOKED_COMMAND_R),
+            ("max_gen_len", _INVOKED_TEXTS["meta.llama"]),
+            ("messages", _INVOKED_CHAT),
+            ("max_tokens", _IMPORTED),
+            ("prompt", _INVOKED_TEXTS["meta.llama"]),
+        ),
+    ),
+)
+"""Bedrock's `invoke`, a row for each family."""
+
+
 def _models(
     dialect: Dialect, every: Service, one: Service, *, whole: Whole = COMPACT, name: str = "/models/{model...}"
 ) -> tuple[Endpoint, ...]:
@@ -404,6 +519,11 @@ ANTHROPIC_BATCHES: Final = tuple(
         ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
         ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
     )
+)
+CLAUDE_PLATFORM: Final = (
+    *_messages(),
+    *ANTHROPIC_BATCHES,
+    *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
 )
 _CONVERSATION: Final = "/conversations/{conversation}"
 _COMPLETION: Final = "/chat/completions/{completion}"
@@ -564,11 +684,7 @@ def _ollama(path: str, dialect: Dialect) -> Endpoint:
     """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
     row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
     loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
-
-    def instead(body: Any) -> Endpoint | None:
-        return loading if ollama.idle(body) is not None else None
-
-    return replace(row, instead=instead)
+    return replace(row, by_body=((ollama.idle, loading),))
 
 
 def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
@@ -650,10 +766,26 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
             *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
-        endpoints=(
-            *_messages(),
-            *ANTHROPIC_BATCHES,
-            *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
+        endpoints=CLAUDE_PLATFORM,
+    ),
+    # Anthropic's own platform on other clouds (anthropic 2.14, 2026-11)
+    Provider(
+        name="anthropic_aws",
+        hosts=("aws-external-anthropic.*.api.aws",),
+        prefix="/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_AWS_BASE_URL",),
+        credentials=(("anthropic", "ANTHROPIC_AWS_WORKSPACE_ID", "wrkspc_fake_llm", ()),),
+    ),
+    Provider(
+        name="anthropic_google_cloud",
+        hosts=("claude.googleapis.com",),
+        prefix="/{version}/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
+        credentials=(
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID", "wrkspc_fake_llm", ()),
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_PROJECT", "fake-llm", ("GOOGLE_CLOUD_PROJECT",)),
         ),
     ),
     Provider(
@@ -714,10 +846,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
-            *_messages("/anthropic/v1"),
+            *_messages("[/anthropic]/v1"),
         ),
-        base_urls=("AZURE_OPENAI_ENDPOINT",),
+        base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
         credentials=(
+            ("anthropic", "ANTHROPIC_FOUNDRY_API_KEY", "azure-fake-llm", ()),
+            ("anthropic", "ANTHROPIC_FOUNDRY_RESOURCE", "fake-llm", ("ANTHROPIC_FOUNDRY_BASE_URL",)),
             ("openai", "AZURE_OPENAI_API_KEY", "azure-fake-llm", ("AZURE_OPENAI_AD_TOKEN",)),
             ("openai", "OPENAI_API_VERSION", "2024-10-21", ()),
             ("openai", "AZURE_OPENAI_ENDPOINT", "https://fake-llm.openai.azure.com", ()),
@@ -992,7 +1126,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 f"{service}.*.{domain}"
                 for service in (
                     *("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime"),
-                    *("bedrock", "bedrock-fips"),  # jobs and lists of models, which are refused
+                    *("bedrock", "bedrock-fips"),  # lists of models; jobs are refused
                 )
                 for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
             ),
@@ -1005,7 +1139,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 )
             ),
             *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
-            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
+            "bedrock-mantle.*.api.aws",
         ),
         endpoints=(
             Endpoint(
@@ -1015,7 +1149,34 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 whole=BEDROCK_WHOLE,
                 wire=BEDROCK_STREAM,
             ),
+            Endpoint(
+                operation="count_tokens",
+                path="/model/{model...}/count-tokens",
+                dialect=bedrock_converse.DIALECT,
+                whole=BEDROCK_WHOLE,
+                service=tokens.bedrock,
+            ),
+            *INVOKED,
+            Endpoint(operation="rerank", path="/rerank", dialect=rerank.BEDROCK, whole=BEDROCK_WHOLE),
+            *(
+                Endpoint(
+                    operation="models",
+                    method="GET",
+                    path=path,
+                    dialect=bedrock_converse.DIALECT,
+                    service=service,
+                    side=True,
+                )
+                for path, service in (
+                    ("/foundation-models", models.bedrock_list),
+                    ("/foundation-models/{model...}", models.bedrock_one),
+                    ("/inference-profiles", models.bedrock_profiles),
+                    ("/inference-profiles/{profile...}", models.bedrock_profile),
+                )
+            ),
+            *_messages("[/anthropic]/v1"),  # of bedrock-mantle
         ),
+        base_urls=("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
@@ -1112,9 +1273,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 )
             ),
             _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+            *PREDICTED,
         ),
-        base_urls=("GOOGLE_VERTEX_BASE_URL",),
-        credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
+        base_urls=("GOOGLE_VERTEX_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
+        credentials=(
+            ("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),
+            ("anthropic", "ANTHROPIC_VERTEX_PROJECT_ID", "fake-llm", ()),
+            ("anthropic", "CLOUD_ML_REGION", "us-east5", ()),
+        ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
@@ -1241,7 +1407,10 @@ ERRANDS: Final = (
 """The policy (2026-11): what lends credentials is answered or refused here, all else is passed on as if no block were open."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
-    endpoint.dialect.name: endpoint.dialect for provider in PROVIDERS for endpoint in provider.endpoints
+    row.dialect.name: row.dialect
+    for provider in reversed(PROVIDERS)  # the first one of a name is the vendor's own
+    for endpoint in reversed(provider.endpoints)
+    for row in (*(row for _, row in endpoint.by_body), endpoint)
 }
 
 OPERATIONS: Final = tuple(

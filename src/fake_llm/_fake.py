@@ -422,16 +422,14 @@ class FakeLLM:
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
-        endpoint = route.endpoint
-        if endpoint is not None and endpoint.instead is not None:
-            endpoint = endpoint.instead(parsed(request)) or endpoint
+        body = parsed(request)
+        endpoint = None if route.endpoint is None else route.endpoint.of_body(body)
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
         ):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
-        body = parsed(request)
         exchange, call = self._arrived(request, route.provider, endpoint, body)
         try:
             if endpoint.service is not None:

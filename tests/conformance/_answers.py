@@ -33,6 +33,7 @@ FREE = frozenset(
         "item_id",
         "responseId",
         "encrypted_content",
+        "encrypted_index",
         "thoughtSignature",
         "sequence_number",
         "inference_geo",
@@ -268,7 +269,7 @@ def _anthropic_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
         elif kind == "content_block_delta":
             _add_block_delta(document["content"][event["index"]], event["delta"])
         elif kind == "message_delta":
-            document |= event["delta"]
+            document |= event["delta"] | {key: event[key] for key in ("context_management",) if key in event}
             document["usage"] |= event["usage"]
     for block in document["content"]:
         if "_json" in block:
@@ -280,8 +281,11 @@ def _add_block_delta(block: dict[str, Any], delta: dict[str, Any]) -> None:
     if delta["type"] == "input_json_delta":
         block["_json"] = block.get("_json", "") + delta["partial_json"]
         return
-    key = delta["type"].removesuffix("_delta")
-    block[key] = block.get(key, "") + delta[key]
+    if delta["type"] == "citations_delta":
+        block["citations"].append(delta["citation"])
+        return
+    key = "content" if delta["type"] == "compaction_delta" else delta["type"].removesuffix("_delta")
+    block[key] = (block.get(key) or "") + delta[key]
 
 
 def _partial(text: str) -> Any:
@@ -487,25 +491,6 @@ def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> st
     return None
 
 
-def _anthropic_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    starts = [event["content_block"] for event in recording.events if event["type"] == "content_block_start"]
-    blocks = starts if recording.document is None else document["content"]
-    others = {block["type"] for block in blocks} - {"text", "tool_use", "thinking", "redacted_thinking"}
-    if others:
-        return (
-            "MCP"
-            if any("mcp" in kind for kind in others)
-            else "compaction"
-            if "compaction" in others
-            else "server tools"
-        )
-    if any("citations" in block for block in blocks):
-        return "citations"
-    if "context_management" in recording.body:
-        return "context management"
-    return None
-
-
 def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
     return "error in a stream" if recording.broken else None
 
@@ -518,7 +503,7 @@ _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] =
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
     "openai_completions": lambda recording, document: None,
-    "anthropic_messages": _anthropic_excluded,
+    "anthropic_messages": lambda recording, document: None,
     "gemini": _gemini_excluded,
     **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),
     "ollama_chat": _ollama_excluded,

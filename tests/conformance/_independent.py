@@ -179,7 +179,7 @@ def _anthropic_messages(url: str, body: Mapping[str, Any]) -> Facts:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         results = [block for block in blocks if block["type"] == "tool_result"]
         messages += [
-            Said("tool", [], [], (block["tool_use_id"], "\n".join(_texts(block.get("content"))))) for block in results
+            Said("tool", [], [], (block["tool_use_id"], "\n".join(_given(block.get("content"))))) for block in results
         ]
         rest = [block for block in blocks if block["type"] in ("text", "tool_use", *_MEDIA)]
         if rest or not results:
@@ -192,10 +192,16 @@ def _anthropic_messages(url: str, body: Mapping[str, Any]) -> Facts:
         {tool["name"]: tool["input_schema"] for tool in body.get("tools") or () if "input_schema" in tool},
         asked["schema"] if asked.get("type") == "json_schema" else None,
         body.get("model"),
-        bool(body.get("stream")),
+        bool(body.get("stream")) or url.endswith(("/invoke-with-response-stream", ":streamRawPredict")),
         body.get("max_tokens"),
         body.get("temperature"),
     )
+
+
+def _given(content: Any) -> list[str]:
+    """The texts of a result; of a tool that was found, its name."""
+    found = content if isinstance(content, list) else []
+    return [block["tool_name"] for block in found if block["type"] == "tool_reference"] or _texts(content)
 
 
 def _gemini(url: str, body: Mapping[str, Any]) -> Facts:

@@ -24,6 +24,7 @@ _LIKE_OPENAI = (
     *("openai", "azure", "cerebras", "deepseek", "groq", "huggingface"),
     *("mistral", "ollama", "openrouter", "perplexity", "together", "xai"),
 )
+_INVOKED = tuple(f"bedrock/{name}/*-family-{{}}-*" for name in ("invoke-model", "invoke-model-with-response-stream"))
 _RAW_PREDICT = ("publisher-anthropic-rawPredict", "publisher-anthropic-streamRawPredict")
 _GENERATE = ("generateContent", "streamGenerateContent")
 
@@ -31,7 +32,11 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_chat": (*(f"{name}/chat-completions" for name in _LIKE_OPENAI), "gemini/openai-compat"),
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
     "openai_completions": ("azure/completions", "together/completions"),
-    "anthropic_messages": ("anthropic/messages", *(f"vertex/{name}" for name in _RAW_PREDICT)),
+    "anthropic_messages": (
+        *("anthropic/messages", "anthropic/count-tokens"),
+        *(f"vertex/{name}" for name in _RAW_PREDICT),
+        *(place.format("anthropic") for place in _INVOKED),
+    ),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
     "cohere_chat_v2": ("cohere/v2-chat",),
     "cohere_chat_v1": ("cohere/v1-chat",),
@@ -39,13 +44,13 @@ DIALECTS: Mapping[str, tuple[str, ...]] = {
     "ollama_chat": ("ollama/api-chat",),
     "ollama_generate": ("ollama/api-generate",),
 }
-"""Which folders of recordings are read by which dialect."""
+"""Which folders of recordings are read by which dialect: all of a folder, or the files that a pattern fits."""
 
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
     "openai_completions": frozenset({"azure", "together"}),
-    "anthropic_messages": frozenset({"anthropic"}),
+    "anthropic_messages": frozenset({"anthropic", "bedrock", "vertex"}),
     "gemini": frozenset({"gemini", "vertex"}),
     **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), frozenset({"cohere"})),
     "ollama_chat": frozenset({"ollama"}),
@@ -89,7 +94,7 @@ class Recording:
     @property
     def answered(self) -> bool:
         """Whether our answer is to look like this one."""
-        return self.provider in ANSWERED[self.dialect]
+        return self.provider in ANSWERED[self.dialect] and "-count-tokens-" not in self.id
 
     @property
     def difference(self) -> Difference:
@@ -117,7 +122,11 @@ def recordings(dialect: str) -> tuple[Recording, ...]:
 def _files(places: Iterable[str]) -> list[Path]:
     folder = shared_dir()
     assert folder is not None
-    return [path for place in places for path in sorted((folder / "recordings" / place).glob("*.json"))]
+    return [
+        path
+        for place in places
+        for path in sorted((folder / "recordings").glob(f"{place}{'' if '*' in place else '/*'}.json"))
+    ]
 
 
 def _recording(dialect: str, path: Path) -> Recording:
@@ -126,10 +135,8 @@ def _recording(dialect: str, path: Path) -> Recording:
     lines = [
         {"data": event} if "done" in event or "event_type" in event else event for event in response["stream"] or ()
     ]  # JSON lines are bare
-    document, events = (
-        response["body"],
-        tuple(event["data"] for event in lines if isinstance(event.get("data"), dict)),
-    )
+    payloads = (_payload(event) for event in lines)
+    document, events = response["body"], tuple(payload for payload in payloads if isinstance(payload, dict))
     if isinstance(document, list):  # a JSON array is a stream in another framing
         document, events = None, tuple(document)
     asked = isinstance(request["body"], dict)
@@ -143,8 +150,13 @@ def _recording(dialect: str, path: Path) -> Recording:
         body=body,
         document=document,
         events=events,
-        broken=any("data" not in event and "comment" not in event for event in lines),
+        broken=any(_payload(event) is None and "comment" not in event for event in lines),
     )
+
+
+def _payload(event: Mapping[str, Any]) -> Any:
+    """What one event says, out of its envelope."""
+    return event.get("data", event.get("payload_bytes_decoded"))
 
 
 def _smallest_request(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -111,9 +112,8 @@ def _sdk_complaints(payload: Mapping[str, Any], *, event: bool) -> list[str]:
     if event and payload.get("type") == "ping":  # the SDK drops it before it parses
         return [] if payload == {"type": "ping"} else [f"ping with more than its type: {payload}"]
     try:
-        pydantic.TypeAdapter(types.RawMessageStreamEvent if event else types.Message).validate_python(
-            payload, strict=True
-        )
+        kind = pydantic.TypeAdapter(types.RawMessageStreamEvent if event else types.Message)
+        kind.validate_json(json.dumps(payload), strict=True)  # as JSON, where a time is a text
     except pydantic.ValidationError as error:
         return [f"{item['loc']}: {item['msg']}" for item in error.errors()]
     return []

@@ -1333,6 +1333,42 @@ class AnthropicMessages(Stainless):
         )
 
 
+class AnthropicElsewhere(AnthropicMessages):
+    """The clients of anthropic for other clouds.
+
+    Args:
+        where: What such a client is made with.
+        statuses: Errors that have another status there.
+        errors: Their classes.
+    """
+
+    def __init__(
+        self,
+        maker: str,
+        *,
+        where: Mapping[str, Any],
+        statuses: Mapping[str, int] | None = None,
+        errors: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(maker, **options)
+        self.name = self.name.replace("anthropic_messages", options["provider"])
+        self.where = dict(where)
+        self.statuses = statuses or {}
+        self.errors = errors or {}
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        found, status = super().error(kind, mode)
+        if kind == "in_stream" and mode != "whole":
+            framed = "aws_region" in self.where and self.provider == "bedrock" and not self.maker.endswith("Mantle")
+            return (ValueError, None) if framed and not has("anthropic>=1") else (found, status)
+        kind = "overloaded" if kind == "in_stream" else kind
+        if kind in self.errors:
+            exceptions = importlib.import_module("anthropic._exceptions")
+            found = getattr(exceptions, self.errors[kind])
+        return found, self.statuses.get(kind, status)
+
+
 class GenAI(Client):
     """google-genai, on the Gemini API or on Vertex AI; its async client is on aiohttp where that is installed.
 
@@ -1558,6 +1594,74 @@ class Cohere(Client):
                 "meta": counted,
             }
         )
+
+
+class InvokedMessages(Boto3):
+    """boto3's `invoke_model`, whose bodies it leaves alone: they are read as JSON."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Messages.body(ask, "")
+        del body["model"]
+        body["anthropic_version"] = "bedrock-2023-05-31"
+        return {"modelId": self.model, "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Messages.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Messages.piece(heard, namespaces(event["chunk"]["bytes"]))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        exceptions = importlib.import_module("botocore.exceptions")
+        if kind in {"disconnect", "stall"} and mode == "whole":  # its body is read by whom it was given to
+            return {"disconnect": exceptions.ResponseStreamingError, "stall": exceptions.ReadTimeoutError}[kind], None
+        return super().error(kind, mode)
+
+
+class InvokedNova(InvokedMessages):
+    """The same of Nova, which speaks Converse's vocabulary with names of its own for the cache."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Converse.body(ask, self.model)
+        return {"modelId": body.pop("modelId"), "body": json.dumps({"schemaVersion": "messages-v1", **body})}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = json.loads(self.sdk(ask.retries).invoke_model(**self.body(ask))["body"].read())
+        Converse.whole(heard, {**answer, "usage": self.renamed(answer["usage"])})
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            payload = json.loads(event["chunk"]["bytes"])
+            if "metadata" in payload:
+                payload["metadata"]["usage"] = self.renamed(payload["metadata"]["usage"])
+            Converse.piece(heard, payload)
+
+    @staticmethod
+    def renamed(usage: dict[str, Any]) -> dict[str, Any]:
+        return {name.replace("TokenCount", "Tokens"): count for name, count in usage.items()}
+
+
+class InvokedChat(InvokedMessages):
+    """The same of open models, which speak OpenAI's vocabulary."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        if ask.mode == "stream":
+            body["stream_options"] = {"include_usage": True}
+        return {"modelId": body.pop("model"), "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Chat.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Chat.piece(heard, namespaces(event["chunk"]["bytes"]))
 
 
 class OnHost(OpenAIChat):
@@ -2078,6 +2182,47 @@ _COHERE_V1["can"] = _COHERE["can"] - {  # of a line of JSON nobody says more, an
     *("thinking", "reasoning tokens", "tool choice"),
     *("comments in a stream", "line separators in a stream"),
 }
+_INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
+    "where": {"aws_region": "us-east-1"},
+    "statuses": {"authentication": 403, "overloaded": 503},
+    "errors": {"authentication": "PermissionDeniedError", "overloaded": "ServiceUnavailableError"},
+    "needs": ("anthropic>=0.100", "boto3"),
+    "can": _ANTHROPIC["can"] - {"comments in a stream"},
+    "modes": _ANTHROPIC["modes"],
+}
+_CLAUDE_ON_MANTLE = _CLAUDE_ON_BEDROCK | {
+    "model": "anthropic.claude-haiku-4-5",
+    "can": _ANTHROPIC["can"],
+    "statuses": {},
+    "errors": {},
+    "thorough": False,
+}
+_CLAUDE_ON_VERTEX: dict[str, Any] = {
+    "provider": "vertex",
+    "model": "claude-sonnet-4-5@20250929",
+    "where": {"region": "us-east5", "project_id": "my-project"},
+    "statuses": {"overloaded": 529},
+    "errors": {"overloaded": "OverloadedError" if has("anthropic>=1") else "InternalServerError"},
+    "needs": ("anthropic>=0.100", "google-auth"),
+    "can": _ANTHROPIC["can"],
+    "modes": _ANTHROPIC["modes"],
+    "thorough": False,
+}
+_CLAUDE_ON_FOUNDRY = _ANTHROPIC | {"thorough": False, "provider": "azure", "where": {"resource": "my-resource"}}
+_CLAUDE_ON_AWS = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_aws",
+    "where": {"aws_region": "us-east-1"},
+    "needs": ("anthropic>=0.100", "boto3"),
+}
+_CLAUDE_ON_GOOGLE = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_google_cloud",
+    "where": {},
+    "needs": ("anthropic>=0.100", "google-auth"),
+}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -2175,6 +2320,25 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
     AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
     AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
+    AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AsyncAnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AsyncAnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AsyncAnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AsyncAnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
+    AnthropicElsewhere("AsyncAnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
+    InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
+    InvokedNova("boto3-invoke/nova", Converse, **_BOTO3),
+    InvokedChat(
+        "boto3-invoke/openai_chat",
+        Chat,
+        **_BOTO3 | {"model": "openai.gpt-oss-120b-1:0", "can": _INVOKED_CAN - {"refusal", "reasoning tokens"}},
+    ),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),

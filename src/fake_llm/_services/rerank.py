@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, message
-from fake_llm._dialects import cohere, openai_chat
+from fake_llm._dialects import bedrock_converse, cohere, openai_chat
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._differences import jina, openrouter, together, voyage
 from fake_llm._differences.chat import answer_id
@@ -23,7 +23,7 @@ from fake_llm._tokens import tokens
 from fake_llm._turns import Error, Reply
 from fake_llm._vectors import vector
 
-__all__ = ["COHERE", "JINA", "OPENROUTER", "TOGETHER", "VOYAGE", "ranked", "scores"]
+__all__ = ["BEDROCK", "COHERE", "JINA", "OPENROUTER", "TOGETHER", "VOYAGE", "ranked", "scores"]
 
 
 def scores(exchange: Exchange, query: str, documents: Sequence[str]) -> list[float]:
@@ -180,6 +180,97 @@ COHERE: Final = replace(
     ),
 )
 """`POST /v1/rerank` and `/v2/rerank`."""
+
+
+# --- Bedrock -----------------------------------------------------------------------------------------------------------
+
+
+def _at(value: Any, *path: str) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _asked(body: Mapping[str, Any]) -> str:
+    queries = body.get("queries")
+    text = _at(queries[0], "textQuery", "text") if isinstance(queries, list) and queries else None
+    return text if isinstance(text, str) else ""
+
+
+def _sources(body: Mapping[str, Any]) -> list[str]:
+    """The text of each source: its own, or its object as JSON."""
+    found: list[str] = []
+    for source in body["sources"]:
+        given = source["inlineDocumentSource"]
+        text = _at(given, "textDocument", "text")
+        found.append(text if isinstance(text, str) else _json.text(given.get("jsonDocument")))
+    return found
+
+
+def _settings(body: Any) -> Mapping[str, Any]:
+    found = _at(body, "rerankingConfiguration", "bedrockRerankingConfiguration")
+    return found if isinstance(found, dict) else {}
+
+
+def _model_of(request: Request, body: Any) -> str:
+    named = _at(_settings(body), "modelConfiguration", "modelArn")
+    return named.rpartition("/")[2] if isinstance(named, str) else ""
+
+
+def _read_bedrock(request: Request, body: Any) -> View:
+    params = {"documents": _sources(body)}
+    top = _settings(body).get("numberOfResults")
+    return View((message("user", [_asked(body)]),), params=params if top is None else {**params, "top_n": top})
+
+
+def _check_bedrock(request: Request, body: Any) -> Error | None:
+    """What botocore's model of the service demands (1.44)."""
+    wrong = "1 validation error detected: Value at '{}' failed to satisfy constraint: {}"
+    if not isinstance(body, dict):
+        return bedrock_converse.DIALECT.check(request, body)
+    if not _asked(body):
+        return Error(400, wrong.format("queries", "Member must have a text"))
+    sources = body.get("sources")
+    if not isinstance(sources, list) or not sources:
+        return Error(400, wrong.format("sources", "Member must have length greater than or equal to 1"))
+    for index, source in enumerate(sources):
+        if not isinstance(_at(source, "inlineDocumentSource"), dict):
+            place = f"sources.{index + 1}.member.inlineDocumentSource"
+            return Error(400, wrong.format(place, "Member must not be null"))
+    top = _settings(body).get("numberOfResults", 1)
+    if type(top) is not int or top < 1:
+        return Error(400, wrong.format("numberOfResults", "Member must have value greater than or equal to 1"))
+    return None
+
+
+def _document_bedrock(exchange: Exchange) -> dict[str, Any]:
+    body = exchange.body
+    found = ranked(exchange, _asked(body), _sources(body), _settings(body).get("numberOfResults"))
+    return exchange.extend({"results": [{"index": index, "relevanceScore": score} for index, score in found]})
+
+
+def _parts_bedrock(document: Mapping[str, Any]) -> Reply:
+    renamed = [{"index": one["index"], "relevance_score": one["relevanceScore"]} for one in document["results"]]
+    return _parts({"results": renamed})
+
+
+BEDROCK: Final = replace(
+    bedrock_converse.DIALECT,
+    name="bedrock_rerank",
+    label="Bedrock rerank",
+    read=_read_bedrock,
+    check=_check_bedrock,
+    stream=lambda request, body: False,
+    model=_model_of,
+    document=_document_bedrock,
+    parts=_parts_bedrock,
+    carries=frozenset({str}),
+    shaping=None,
+    counted=lambda exchange: Usage(
+        sum(tokens(_asked(exchange.body)) + tokens(text) for text in _sources(exchange.body)), 0
+    ),
+)
+"""`POST /rerank` of `bedrock-agent-runtime`, by botocore's model of it (1.44, 2026-11)."""
 
 
 # --- hosts whose other vocabulary is OpenAI's ---------------------------------------------------------------------------
