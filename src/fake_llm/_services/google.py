@@ -111,7 +111,7 @@ def cache_create(store: Store, exchange: Exchange) -> _Json | Error:
     if isinstance(expires, Error):
         return expires
     name = _field(asked, "displayName")
-    document = {
+    document: _Json = {
         "name": f"cachedContents/{exchange.ids.lower(40)}",
         "model": model if "/" in model else f"models/{model}",
         "createTime": _at(0),
@@ -393,17 +393,23 @@ def _lines_of(data: bytes, path: str) -> list[Line] | Error:
     for number, text in enumerate(data.splitlines(), 1):
         if not text.strip():
             continue
-        try:
-            line = _json.loads(text)
-        except ValueError:
-            line = None
-        request = line.get("request") if isinstance(line, dict) else None
+        line = _parsed(text)
+        request = line.get("request")
         if not isinstance(request, dict):
             return Error(
                 400, f"Failed to parse line {number} of the input file: it has to be an object with a request."
             )
         lines.append(Line(line.get("key"), path, _alone(request)))
     return lines or Error(400, "The input file has no requests.")
+
+
+def _parsed(text: bytes) -> _Json:
+    """A line of a file, empty where it is no object."""
+    try:
+        line = _json.loads(text)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}
 
 
 def _alone(request: Mapping[str, Any]) -> _Json:
@@ -486,9 +492,10 @@ def _inlined_results(results: Iterator[tuple[Line, tuple[int, Any]]]) -> Iterato
 
 
 def _result(status: int, document: Any) -> _Json:
-    if document is not None and status < _FIRST_ERROR:
-        return {"response": document}
-    said = document.get("error") if isinstance(document, dict) else None
+    told: _Json = document if isinstance(document, dict) else {}
+    if told and status < _FIRST_ERROR:
+        return {"response": told}
+    said = told.get("error")
     message = said.get("message") if isinstance(said, dict) else None
     return {"error": {"code": _CODES.get(status, _INTERNAL), "message": message or "Internal error encountered."}}
 

@@ -82,7 +82,7 @@ def _put(
     visibility: str = "workspace",
 ) -> _Json:
     lines = data.splitlines()
-    document = {
+    document: _Json = {
         "id": ids.uuid(),
         "object": "file",
         "bytes": len(data),
@@ -191,15 +191,16 @@ _ENDPOINTS: Final = (
 def job_create(store: Store, exchange: Exchange) -> _Json | Error:
     """`POST /v1/batch/jobs`, of requests in files or in the body."""
     asked = _asked(exchange)
-    endpoint, keys, requests = (asked.get(name) for name in ("endpoint", "input_files", "requests"))
+    endpoint, keys, requests = asked.get("endpoint"), asked.get("input_files"), asked.get("requests")
     if endpoint not in _ENDPOINTS:
         supported = ", ".join(f"'{one}'" for one in _ENDPOINTS)
         return Error(422, f"endpoint: Input should be one of {supported}")
-    if bool(keys) == bool(requests) or not isinstance(keys or requests, list):
+    source = keys or requests
+    if bool(keys) == bool(requests) or not isinstance(source, list):
         return Error(422, "Either input_files or requests has to be a list that isn't empty")
     wrong: list[str] = []
     lines: list[Line] = []
-    for given in _given(store, keys) if keys else requests:
+    for given in _given(store, source) if keys else source:
         if isinstance(given, Error):
             return given
         line = _line(asked, given)
