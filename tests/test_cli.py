@@ -159,7 +159,7 @@ def test_an_unknown_provider_exits_with_2_and_names_the_nearest(capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("operation", "near"), [("chta", "chat"), ("embedding", "embeddings"), ("x", "batches, chat, completions")]
+    ("operation", "near"), [("chta", "chat"), ("embedding", "embeddings"), ("x", "batches, caches, chat, completions")]
 )
 def test_an_unknown_operation_exits_with_2_and_names_the_nearest(
     operation: str, near: str, capsys: pytest.CaptureFixture[str]
