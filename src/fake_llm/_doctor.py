@@ -208,6 +208,27 @@ def _chat_sdk(blocking: str, on_loop: str, model: str, *path: str) -> Run:
     return _sdk((blocking, on_loop), ask, _chat_text, _chat_piece)
 
 
+def _azure_inference(module: Any, loop: bool, streamed: bool) -> Any:
+    home = importlib.import_module("azure.ai.inference.aio") if loop else module
+    key = importlib.import_module("azure.core.credentials").AzureKeyCredential("fake-llm")
+    client = home.ChatCompletionsClient("https://fake-llm.services.ai.azure.com/models", key)
+    asked = {"model": "gpt-4.1", "messages": QUESTION, "stream": streamed}
+    if loop:
+        return _in_session(client, client.complete(**asked), streamed=streamed)
+    with client:
+        answer = client.complete(**asked)
+        return "".join(_chat_piece(update) or "" for update in answer) if streamed else _chat_text(answer)
+
+
+async def _in_session(client: Any, answer: Any, *, streamed: bool) -> Any:
+    async with client:
+        answer = await answer
+        if not streamed:
+            return _chat_text(answer)
+        async with answer:
+            return "".join([_chat_piece(update) or "" async for update in answer])
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -279,6 +300,7 @@ LIBRARIES: Final = (
             lambda part: part.message.content,
         ),
     ),
+    Library("azure-ai-inference", "azure.ai.inference", _azure_inference),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -296,7 +318,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 """HTTP libraries that code reaches models by, past every stack (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "azure-ai-inference", "cohere", "dashscope", "google-cloud-aiplatform"),
+    *("ai21", "aleph-alpha-client", "cohere", "dashscope", "google-cloud-aiplatform"),
     *("google-generativeai", "ibm-watsonx-ai", "litellm", "replicate", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""

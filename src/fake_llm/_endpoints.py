@@ -17,7 +17,7 @@ from fake_llm._dialect import Dialect
 from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
-from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.azure import AZURE_CHAT, AZURE_MODELS, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.dashscope import DASHSCOPE
@@ -588,12 +588,13 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_MODELS, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
+            _look_up("/info", models.azure_info, prefix="[/models]"),
             *_messages("/anthropic/v1"),
         ),
         base_urls=("AZURE_OPENAI_ENDPOINT",),

@@ -324,6 +324,24 @@ class MistralChat(Chat):
                 heard.say(block.text, index)
 
 
+class InferenceChat(Chat):
+    """The same as azure-ai-inference reads it: what it has no attribute for is among the items of its objects."""
+
+    @classmethod
+    def piece(cls, heard: Heard, chunk: Any) -> None:
+        cls._head(heard, chunk)
+        for choice in some(chunk.choices):
+            cls._said(heard, choice.delta, choice.index)
+            for call in some(choice.delta.tool_calls):
+                heard.call(call["index"], id=call.id, name=call.function.name, arguments=call.function.arguments)
+            heard.finish = choice.finish_reason or heard.finish
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        heard.say(said.content, index)
+        heard.thinking.append(said.get("reasoning_content") or "")
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -1475,6 +1493,59 @@ class AI21(Client):
         return http_error(importlib.import_module("httpx"), kind), None
 
 
+class AzureInference(Client):
+    """azure-ai-inference: requests below its sync client, aiohttp below its async one, which is made on the loop that runs."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"azure-ai-inference-{kind}", InferenceChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        from azure.core.credentials import AzureKeyCredential
+
+        module = importlib.import_module("azure.ai.inference" + (".aio" if self.is_async else ""))
+        return module.ChatCompletionsClient(
+            "https://my-resource.services.ai.azure.com/models",
+            AzureKeyCredential("fake-llm"),
+            read_timeout=5,
+            retry_total=0,
+        )
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        async with self.make() as self._made:
+            return await super().ask(prompt, **options)
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        if ask.schema:
+            form = importlib.import_module("azure.ai.inference.models").JsonSchemaFormat
+            body["response_format"] = form(**body["response_format"]["json_schema"])
+        return body
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        InferenceChat.whole(heard, await done(self._made.complete(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        body = self.body(ask) | {"model_extras": {"stream_options": {"include_usage": True}}, "stream": True}
+        async with within(await done(self._made.complete(**body))) as stream:
+            async for update in each(stream):
+                InferenceChat.piece(heard, update)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("azure.core.exceptions")
+        named = {"authentication": errors.ClientAuthenticationError, "not_found": errors.ResourceNotFoundError}
+        if kind in STATUSES or kind == "in_stream":
+            return named.get(kind, errors.HttpResponseError), STATUSES.get(kind, STATUSES["overloaded"])
+        kinds = {
+            "timeout": errors.ServiceResponseTimeoutError,
+            "stall": errors.ServiceResponseTimeoutError,
+            "connection": errors.ServiceRequestError,
+            "disconnect": errors.IncompleteReadError if self.is_async else errors.HttpResponseError,
+        }
+        return kinds[kind], None
+
+
 class Ollama(Client):
     """ollama, which has no time-out and no retries by itself."""
 
@@ -1776,6 +1847,9 @@ _AZURE |= {"can": _PLAIN | _COUNTED | {"content filter"}}
 _SONAR: dict[str, Any] = {"provider": "perplexity", "model": "sonar-pro", "needs": ("openai>=2",), "thorough": False}
 _SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"}
 
+_INFERENCE = _VENDOR | {"provider": "azure", "model": "gpt-4.1", "needs": ("azure-ai-inference", "aiohttp")}
+_INFERENCE |= {"can": _PLAIN - {"retries", "errors inside a stream", "comments in a stream", "trio"}}
+
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
@@ -1820,6 +1894,8 @@ CLIENTS: tuple[Client, ...] = (
     AI21("AsyncAI21Client", **_AI21),
     Lenient(maker="AzureOpenAI", **_AZURE),
     Lenient(maker="AsyncAzureOpenAI", **_AZURE),
+    AzureInference("sync", **_INFERENCE),
+    AzureInference("async", **_INFERENCE),
     Lenient(**_SONAR),
     _on("together", "https://api.together.xyz/v1", "openai/gpt-oss-120b"),
     _on("fireworks", "https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/deepseek-v3p2"),

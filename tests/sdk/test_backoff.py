@@ -212,6 +212,22 @@ async def ai21_async() -> Any:
     )
 
 
+def azure_sync() -> Any:
+    from azure.ai.inference import ChatCompletionsClient
+    from azure.core.credentials import AzureKeyCredential
+
+    with ChatCompletionsClient("https://r.services.ai.azure.com/models", AzureKeyCredential("x")) as client:
+        return client.complete(model="phi-4", messages=ASKED)
+
+
+async def azure_async() -> Any:
+    from azure.ai.inference.aio import ChatCompletionsClient
+    from azure.core.credentials import AzureKeyCredential
+
+    async with ChatCompletionsClient("https://r.services.ai.azure.com/models", AzureKeyCredential("x")) as client:
+        return await client.complete(model="phi-4", messages=ASKED)
+
+
 def hub() -> Any:
     from huggingface_hub.utils import http_backoff
 
@@ -266,6 +282,8 @@ LOOPS: tuple[Loop, ...] = (
     *pair("openrouter", "openrouter", (openrouter_sync, openrouter_async)),
     Loop("huggingface_hub", "huggingface_hub>=2", hub),
     *pair("voyageai", "voyageai", (voyage_sync, voyage_async), VOYAGE),
+    Loop("azure-ai-inference sync", "azure-ai-inference", azure_sync, waits=1),  # its first retry is at once
+    Loop("azure-ai-inference async", "azure-ai-inference", azure_async, waits=1),
     *pair("ai21", "ai21>=4", (ai21_sync, ai21_async)),
 )
 
