@@ -45,6 +45,7 @@ class Library:
         run: Makes the call.
         api: Which of several, for people.
         loops: Whether it can run on an event loop: not, or also.
+        streams: Whether its call itself is streamed: not, or also.
     """
 
     distribution: str
@@ -52,6 +53,7 @@ class Library:
     run: Run
     api: str = ""
     loops: tuple[bool, ...] = (False, True)
+    streams: tuple[bool, ...] = (False, True)
 
     @property
     def name(self) -> str:
@@ -301,6 +303,19 @@ LIBRARIES: Final = (
         ),
     ),
     Library("azure-ai-inference", "azure.ai.inference", _azure_inference),
+    Library(
+        "replicate",
+        "replicate",
+        _sdk(
+            ("Client", "Client"),
+            lambda client, loop, streamed: (client.async_run if loop else client.run)(
+                "meta/meta-llama-3-70b-instruct", input={"prompt": "Hi"}
+            ),
+            "".join,
+            str,
+        ),
+        streams=(False,),
+    ),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -319,7 +334,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 
 OTHER_SDKS: Final = (
     *("ai21", "aleph-alpha-client", "cohere", "dashscope", "google-cloud-aiplatform"),
-    *("google-generativeai", "ibm-watsonx-ai", "litellm", "replicate", "voyageai", "xai-sdk"),
+    *("google-generativeai", "ibm-watsonx-ai", "litellm", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 
@@ -439,7 +454,7 @@ def _installed(distributions: Iterable[str]) -> dict[str, str]:
 
 def _tried(library: Library) -> Iterator[Call]:
     for loop in library.loops:
-        for streamed in (False, True):
+        for streamed in library.streams:
             yield Call(loop, streamed, _reason(library, loop=loop, streamed=streamed))
 
 

@@ -14,7 +14,15 @@ from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+    replicate,
+)
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_MODELS, AZURE_RESPONSES
@@ -56,6 +64,7 @@ from fake_llm._services import (
     traces,
 )
 from fake_llm._services import ollama as ollama_services
+from fake_llm._services import replicate as replicate_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -495,6 +504,42 @@ _OLLAMA: Final = (
 )
 """Ollama's own API (its server's routes, 2026-08)."""
 
+
+def _predictions(path: str) -> Endpoint:
+    return Endpoint(operation="chat", path=path, dialect=replicate.DIALECT, memory=replicate_services.PREDICTIONS)
+
+
+_PREDICTION: Final = "/predictions/{prediction}"
+_MODEL: Final = "/models/{owner}/{name}"
+REPLICATE: Final = (
+    _predictions("/predictions"),
+    _predictions(f"{_MODEL}/predictions"),
+    _predictions("/deployments/{owner}/{name}/predictions"),
+    *(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=replicate.DIALECT,
+            service=service,
+            side=True,
+            deliberate=True,
+        )
+        for operation, method, path, service in (
+            ("predictions", "GET", "/predictions", replicate_services.prediction_list),
+            ("predictions", "GET", _PREDICTION, replicate_services.prediction_get),
+            ("predictions", "POST", f"{_PREDICTION}/cancel", replicate_services.prediction_cancel),
+            ("predictions", "GET", "/files/{prediction}", replicate_services.stream),  # on stream.replicate.com
+            ("models", "GET", "/models", replicate_services.model_list),
+            ("models", "GET", _MODEL, replicate_services.model_get),
+            ("models", "GET", f"{_MODEL}/versions", replicate_services.version_list),
+            ("models", "GET", f"{_MODEL}/versions/{{version}}", replicate_services.version_get),
+            ("users", "GET", "/account", replicate_services.account),
+        )
+    ),
+)
+"""Replicate: what is predicted, and what is asked of it later."""
+
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
@@ -875,6 +920,17 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
+    Provider(
+        name="replicate",
+        hosts=("api.replicate.com", "stream.replicate.com"),
+        prefix="/v1",
+        base_urls=("REPLICATE_BASE_URL", "REPLICATE_API_BASE"),  # the latter is LiteLLM's (1.110, 2026-11)
+        credentials=(
+            ("replicate", "REPLICATE_API_TOKEN", "r8_fake_llm", ()),
+            ("replicate", "REPLICATE_POLL_INTERVAL", "0", ()),  # of clients that are made in the block
+        ),
+        endpoints=REPLICATE,
+    ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(
         name="vertex",
@@ -886,7 +942,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
     ),
     Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
-    Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
 )
