@@ -231,6 +231,28 @@ async def _in_session(client: Any, answer: Any, *, streamed: bool) -> Any:
             return "".join([_chat_piece(update) or "" async for update in answer])
 
 
+def _watsonx(module: Any, loop: bool, streamed: bool) -> Any:
+    credentials = module.Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="fake-llm")
+    model = importlib.import_module("ibm_watsonx_ai.foundation_models").ModelInference(
+        model_id="ibm/granite-4-h-small", api_client=module.APIClient(credentials, project_id="fake-llm")
+    )
+    if loop:
+        return _watsonx_async(model, streamed=streamed)
+    if not streamed:
+        return model.chat(messages=QUESTION)["choices"][0]["message"]["content"]
+    return "".join(_watsonx_piece(chunk) for chunk in model.chat_stream(messages=QUESTION))
+
+
+async def _watsonx_async(model: Any, *, streamed: bool) -> Any:
+    if not streamed:
+        return (await model.achat(messages=QUESTION))["choices"][0]["message"]["content"]
+    return "".join([_watsonx_piece(chunk) async for chunk in await model.achat_stream(messages=QUESTION)])
+
+
+def _watsonx_piece(chunk: Any) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -316,6 +338,7 @@ LIBRARIES: Final = (
         ),
         streams=(False,),
     ),
+    Library("ibm-watsonx-ai", "ibm_watsonx_ai", _watsonx),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -334,7 +357,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 
 OTHER_SDKS: Final = (
     *("ai21", "aleph-alpha-client", "cohere", "dashscope", "google-cloud-aiplatform"),
-    *("google-generativeai", "ibm-watsonx-ai", "litellm", "voyageai", "xai-sdk"),
+    *("google-generativeai", "litellm", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 

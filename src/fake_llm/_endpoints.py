@@ -22,6 +22,7 @@ from fake_llm._dialects import (
     openai_chat,
     openai_responses,
     replicate,
+    watsonx,
 )
 from fake_llm._differences import SAME, Difference
 from fake_llm._differences.ai21 import AI21
@@ -46,6 +47,7 @@ from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.watsonx import WATSONX, WATSONX_CHAT
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -65,6 +67,7 @@ from fake_llm._services import (
 )
 from fake_llm._services import ollama as ollama_services
 from fake_llm._services import replicate as replicate_services
+from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -207,6 +210,7 @@ OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTE
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+WATSONX_SSE: Final = Sse(done=None, content_type="text/event-stream", numbered=True, usual="message")
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
@@ -930,6 +934,54 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("replicate", "REPLICATE_POLL_INTERVAL", "0", ()),  # of clients that are made in the block
         ),
         endpoints=REPLICATE,
+    ),
+    Provider(
+        name="watsonx",
+        hosts=("*.ml.cloud.ibm.com", "*.aws.wxai.ibm.com", "wxai.ibmforusgov.com"),
+        shared=tuple(
+            (host, "/v2/(projects|spaces)/{id}[?{query...}]")
+            for host in (
+                *("api.dataplatform.cloud.ibm.com", "api.eu-de.dataplatform.cloud.ibm.com"),
+                *("api.eu-gb.dataplatform.cloud.ibm.com", "api.jp-tok.dataplatform.cloud.ibm.com"),
+                *("api.au-syd.dai.cloud.ibm.com", "api.ca-tor.dai.cloud.ibm.com"),
+                *("api.ap-south-1.aws.data.ibm.com", "api.us-east-1.aws.data.ibm.com", "api.dai.ibmforusgov.com"),
+            )
+        ),
+        prefix="/ml/v1",
+        endpoints=(
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(chat|chat_stream)",
+                dialect=WATSONX_CHAT,
+                difference=WATSONX,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(generation|generation_stream)",
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="/ml/v1-beta/generation/(text|text_stream)",  # before 2024-03
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+                prefix="",
+            ),
+            Endpoint(operation="embeddings", path="/text/embeddings", dialect=embeddings.WATSONX),
+            Endpoint(
+                operation="count_tokens",
+                path="/text/tokenization",
+                dialect=watsonx.GENERATE,
+                service=watsonx_services.tokenization,
+            ),
+            _look_up("/foundation_model_specs", watsonx_services.specs),
+            _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
+            _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+        ),
+        base_urls=("WATSONX_URL", "WATSONX_API_BASE", "WML_URL"),  # LiteLLM's (1.110, 2026-11)
+        credentials=(("ibm_watsonx_ai", "WATSONX_APIKEY", "fake-llm", ("WATSONX_API_KEY",)),),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(

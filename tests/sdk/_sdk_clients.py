@@ -342,6 +342,12 @@ class InferenceChat(Chat):
         heard.thinking.append(said.get("reasoning_content") or "")
 
 
+class WatsonxChat(Chat):
+    """The same at watsonx, whose SDK gives it as dicts."""
+
+    dialect = "watsonx_chat"
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -1546,6 +1552,64 @@ class AzureInference(Client):
         return kinds[kind], None
 
 
+class Watsonx(Client):
+    """ibm-watsonx-ai, which asks for a token and for its project before."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"ibm-watsonx-ai-{kind}", WatsonxChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        module = importlib.import_module("ibm_watsonx_ai")
+        credentials = module.Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="fake-llm")
+        return importlib.import_module("ibm_watsonx_ai.foundation_models").ModelInference(
+            model_id=self.model, api_client=module.APIClient(credentials, project_id="p"), max_retries=0
+        )
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """Its transport asks three times more, also without a valid token."""
+        return calls + 3 if fails in {"authentication", "server_error", "overloaded"} else calls
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        self._made = self.make()  # its client belongs to the loop that runs
+        try:
+            return await super().ask(prompt, **options)
+        finally:
+            await self._made._client.async_httpx_client.aclose()
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        asked: dict[str, Any] = {"messages": body["messages"]}
+        if ask.tools:
+            asked["tools"] = body["tools"]
+        if ask.force:
+            forced = body["tool_choice"]
+            asked |= {"tool_choice_option": forced} if isinstance(forced, str) else {"tool_choice": forced}
+        if ask.schema:
+            asked["params"] = {"response_format": body["response_format"]}
+        return asked
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = await done((self._made.achat if self.is_async else self._made.chat)(**self.body(ask)))
+        Chat.whole(heard, namespaces(json.dumps(answer).encode()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        chunks = await done((self._made.achat_stream if self.is_async else self._made.chat_stream)(**self.body(ask)))
+        async for chunk in each(chunks):
+            Chat.piece(heard, namespaces(json.dumps(chunk).encode()))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("ibm_watsonx_ai.wml_client_error")
+        if kind in STATUSES or kind == "in_stream":
+            status = STATUSES.get(kind, STATUSES["overloaded"])
+            return (errors.ApiRequestFailure, status) if mode == "whole" else (errors.WMLClientError, None)
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "response", "status_code")
+
+
 class Ollama(Client):
     """ollama, which has no time-out and no retries by itself."""
 
@@ -1850,6 +1914,9 @@ _SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"
 _INFERENCE = _VENDOR | {"provider": "azure", "model": "gpt-4.1", "needs": ("azure-ai-inference", "aiohttp")}
 _INFERENCE |= {"can": _PLAIN - {"retries", "errors inside a stream", "comments in a stream", "trio"}}
 
+_WATSONX = _VENDOR | {"provider": "watsonx", "model": "ibm/granite-4-h-small", "needs": ("ibm-watsonx-ai",)}
+_WATSONX |= {"can": _PLAIN - {"retries", "errors inside a stream", "trio", "line separators in a stream"}}
+
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
@@ -1896,6 +1963,8 @@ CLIENTS: tuple[Client, ...] = (
     Lenient(maker="AsyncAzureOpenAI", **_AZURE),
     AzureInference("sync", **_INFERENCE),
     AzureInference("async", **_INFERENCE),
+    Watsonx("sync", **_WATSONX),
+    Watsonx("async", **_WATSONX),
     Lenient(**_SONAR),
     _on("together", "https://api.together.xyz/v1", "openai/gpt-oss-120b"),
     _on("fireworks", "https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/deepseek-v3p2"),

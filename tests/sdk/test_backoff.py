@@ -228,6 +228,24 @@ async def azure_async() -> Any:
         return await client.complete(model="phi-4", messages=ASKED)
 
 
+def watsonx_model() -> Any:
+    from ibm_watsonx_ai import APIClient, Credentials
+    from ibm_watsonx_ai.foundation_models import ModelInference
+
+    credentials = Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="x")
+    return ModelInference(
+        model_id="ibm/granite-4-h-small", api_client=APIClient(credentials, project_id="p"), validate=False
+    )
+
+
+def watsonx_sync() -> Any:
+    return watsonx_model().chat(messages=ASKED)
+
+
+async def watsonx_async() -> Any:
+    return await watsonx_model().achat(messages=ASKED)
+
+
 def hub() -> Any:
     from huggingface_hub.utils import http_backoff
 
@@ -284,6 +302,7 @@ LOOPS: tuple[Loop, ...] = (
     *pair("voyageai", "voyageai", (voyage_sync, voyage_async), VOYAGE),
     Loop("azure-ai-inference sync", "azure-ai-inference", azure_sync, waits=1),  # its first retry is at once
     Loop("azure-ai-inference async", "azure-ai-inference", azure_async, waits=1),
+    *pair("ibm-watsonx-ai", "ibm-watsonx-ai", (watsonx_sync, watsonx_async)),
     *pair("ai21", "ai21>=4", (ai21_sync, ai21_async)),
 )
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
-from fake_llm._dialects import gemini, ollama, openai_chat
+from fake_llm._dialects import gemini, ollama, openai_chat, watsonx
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._differences import mistral
 from fake_llm._errors import ScriptMismatchError, sentence
@@ -24,7 +24,7 @@ from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["GEMINI", "MISTRAL", "OLLAMA", "OPENAI"]
+__all__ = ["GEMINI", "MISTRAL", "OLLAMA", "OPENAI", "WATSONX"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -553,3 +553,64 @@ OLLAMA: Final = replace(
     sdk_types=("ollama._types.EmbedResponse", "ollama._types.EmbeddingsResponse"),
 )
 """`POST /api/embed`, and `/api/embeddings` as it was before."""
+
+
+# --- watsonx ------------------------------------------------------------------------------------
+
+
+def _watsonx_inputs(body: Any) -> list[str]:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    return [item for item in given if isinstance(item, str)] if isinstance(given, list) else []
+
+
+def _watsonx_read(request: Request, body: Any) -> View:
+    return _view(_watsonx_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _watsonx_check(request: Request, body: Any) -> Error | None:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    if isinstance(given, list) and given and all(isinstance(item, str) for item in given) and body.get("model_id"):
+        return None
+    return Error("bad_request", "Json document validation error: model_id and inputs, a list of strings, are required")
+
+
+def _watsonx_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _watsonx_inputs(exchange.body)
+    found = _vectors(exchange, inputs, [None] * len(inputs))
+    asked = (exchange.body.get("parameters") or {}).get("return_options") or {}
+    results: list[dict[str, Any]] = [{"embedding": list(item)} for item in found]
+    if asked.get("input_text"):
+        results = [{"input": {"text": text}, **item} for text, item in zip(inputs, results, strict=True)]
+    return exchange.extend(
+        {
+            "model_id": exchange.model,
+            "created_at": watsonx.created_at(exchange),
+            "results": results,
+            "input_token_count": exchange.usage.input_tokens,
+        }
+    )
+
+
+def _watsonx_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["results"]),
+        model=document.get("model_id"),
+        usage=Usage(document.get("input_token_count") or 0, 0),
+    )
+
+
+WATSONX: Final = replace(
+    watsonx.GENERATE,
+    name="watsonx_embeddings",
+    label="watsonx embeddings",
+    read=_watsonx_read,
+    check=_watsonx_check,
+    stream=lambda request, body: False,
+    document=_watsonx_document,
+    parts=_watsonx_parts,
+    carries=frozenset({Embedding}),
+    shaping=None,
+    counted=lambda exchange: _count(_watsonx_inputs(exchange.body)),
+    sdk_types=(),
+)
+"""`POST /ml/v1/text/embeddings` (ibm-watsonx-ai 1.8, 2026-11)."""
