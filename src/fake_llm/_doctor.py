@@ -253,6 +253,25 @@ def _watsonx_piece(chunk: Any) -> str:
     return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
 
 
+def _dashscope(module: Any, loop: bool, streamed: bool) -> Any:
+    generation = importlib.import_module("dashscope.aigc.generation")
+    asked = {"model": "qwen-plus", "messages": QUESTION, "result_format": "message", "api_key": "fake-llm"}
+    if streamed:
+        asked |= {"stream": True, "incremental_output": True}
+    if loop:
+        return _dashscope_async(generation, asked)
+    answer = generation.Generation.call(**asked)
+    return "".join(_chat_text(each.output) for each in (answer if streamed else [answer]))
+
+
+async def _dashscope_async(generation: Any, asked: dict[str, Any]) -> Any:
+    async with importlib.import_module("aiohttp").ClientSession() as session:
+        answer = await generation.AioGeneration.call(**asked, session=session)
+        if not hasattr(answer, "__aiter__"):
+            return _chat_text(answer.output)
+        return "".join([_chat_text(each.output) async for each in answer])
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -339,6 +358,7 @@ LIBRARIES: Final = (
         streams=(False,),
     ),
     Library("ibm-watsonx-ai", "ibm_watsonx_ai", _watsonx),
+    Library("dashscope", "dashscope", _dashscope),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -356,7 +376,7 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 """HTTP libraries that code reaches models by, past every stack (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "cohere", "dashscope", "google-cloud-aiplatform"),
+    *("ai21", "aleph-alpha-client", "cohere", "google-cloud-aiplatform"),
     *("google-generativeai", "litellm", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""

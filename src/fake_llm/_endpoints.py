@@ -30,6 +30,7 @@ from fake_llm._differences.azure import AZURE_CHAT, AZURE_MODELS, AZURE_RESPONSE
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.dashscope import DASHSCOPE
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
@@ -210,6 +211,14 @@ OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTE
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+DASHSCOPE_SSE: Final = Sse(
+    done=None,
+    content_type="text/event-stream;charset=UTF-8",
+    numbered=True,
+    usual="result",
+    spaced=False,
+    notes=(("result", "HTTP_STATUS/200"), ("error", "HTTP_STATUS/400")),
+)
 WATSONX_SSE: Final = Sse(done=None, content_type="text/event-stream", numbered=True, usual="message")
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
@@ -790,7 +799,25 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
         embeds=True,
-        more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
+        more=(
+            *_responses(),
+            *_messages("/apps/anthropic[/v1]"),
+            Endpoint(
+                operation="chat",
+                path="/aigc/(text-generation|multimodal-generation)/generation",
+                dialect=GENERATION,
+                wire=DASHSCOPE_SSE,
+                prefix="/api/v1/services",
+            ),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings/text-embedding/text-embedding",
+                dialect=embeddings.DASHSCOPE,
+                prefix="/api/v1/services",
+            ),
+        ),
+        base_urls="DASHSCOPE_HTTP_BASE_URL",
+        credentials=(("dashscope", "DASHSCOPE_API_KEY", "sk-fake-llm", ()),),
     ),
     _compatible(
         "ai21",

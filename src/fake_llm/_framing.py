@@ -82,6 +82,8 @@ class Sse:
         comment: A comment before the first event, sent while the client waits.
         numbered: Whether each event has an `id:` line, counted from one.
         usual: The name of an event that has none of its own.
+        spaced: Whether a blank follows each colon.
+        notes: A comment inside each event, by the event's name.
     """
 
     named: bool = False
@@ -93,6 +95,8 @@ class Sse:
     comment: str | None = None
     numbered: bool = False
     usual: str | None = None
+    spaced: bool = True
+    notes: tuple[tuple[str, str], ...] = ()
 
     def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
         pieces = self._pieces(events, framing)
@@ -145,7 +149,7 @@ class Sse:
         return (name if isinstance(name, str) else self.usual), event
 
     def _frame(self, name: str | None, data: bytes, index: int, newline: bytes, framing: Framing) -> bytes:
-        blank = b"" if framing.space is False else b" "
+        blank = b" " if (self.spaced if framing.space is None else framing.space) else b""
         lines: list[bytes] = []
         if framing.comment is not None and index:
             lines += [b":%b%b" % (blank, framing.comment.encode()), b""]
@@ -153,6 +157,7 @@ class Sse:
             lines.append(b"id:%b%d" % (blank, index + self.numbered))
         if name:
             lines.append(b"event:%b%b" % (blank, name.encode()))
+        lines += [b":%b" % note.encode() for kind, note in self.notes if kind == name]
         if framing.ascii:
             data = _escaped(data)
         lines += [b"data:%b%b" % (blank, line) for line in data.split(b"\n")]

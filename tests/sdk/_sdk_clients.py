@@ -348,6 +348,40 @@ class WatsonxChat(Chat):
     dialect = "watsonx_chat"
 
 
+class DashScopeChat(Chat):
+    """The same inside DashScope's own envelope, which its SDK hands on as it is where it fails."""
+
+    dialect = "dashscope_generation"
+
+    @classmethod
+    def said(cls, heard: Heard, response: Any, key: str) -> None:
+        if response.status_code != 200:
+            raise DashScopeFailedError(response)
+        (choice,) = response.output.choices
+        usage = response.usage
+        counted = {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "prompt_tokens_details": usage["prompt_tokens_details"],
+            "completion_tokens_details": usage.get("output_tokens_details", {}),
+        }
+        finish = None if choice.finish_reason == "null" else choice.finish_reason
+        made = {
+            "id": response.request_id,
+            "choices": [{"index": 0, "finish_reason": finish, key: dict(choice.message)}],
+            "usage": counted,
+        }
+        (cls.whole if key == "message" else cls.piece)(heard, namespaces(json.dumps(made).encode()))
+
+
+class DashScopeFailedError(Exception):
+    """An answer of dashscope that isn't a success: it raises nothing."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__(response.code, response.message)
+        self.status_code = response.status_code
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -1610,6 +1644,54 @@ class Watsonx(Client):
         return at(error, "response", "status_code")
 
 
+class DashScope(Client):
+    """dashscope: requests below its sync functions, aiohttp below its async ones."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"dashscope-{kind}", DashScopeChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        generation = importlib.import_module("dashscope.aigc.generation")
+        return generation.AioGeneration if self.is_async else generation.Generation
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """It asks again at once where the connection breaks, for it may have been an old one."""
+        return calls + 1 if fails == "connection" or (self.is_async and fails == "timeout") else calls
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        async with importlib.import_module("aiohttp").ClientSession() as self._session:
+            return await super().ask(prompt, **options)
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model) | {"result_format": "message", "api_key": "fake-llm", "request_timeout": 5}
+        return body | ({"session": self._session} if self.is_async else {})
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        DashScopeChat.said(heard, await done(self._made.call(**self.body(ask))), "message")
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        responses = await done(self._made.call(**self.body(ask), stream=True, incremental_output=True))
+        async for response in each(responses):
+            DashScopeChat.said(heard, response, "delta")
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in STATUSES or kind == "in_stream":
+            in_stream = kind == "in_stream" and mode != "whole"  # which is told without a status
+            return DashScopeFailedError, 400 if in_stream else STATUSES.get(kind, STATUSES["overloaded"])
+        if self.is_async:
+            return aiohttp_error(importlib.import_module("aiohttp"), kind), None
+        exceptions = importlib.import_module("requests").exceptions
+        kinds = {
+            "timeout": exceptions.ReadTimeout,
+            "connection": exceptions.ConnectionError,
+            "disconnect": exceptions.ChunkedEncodingError,
+            "stall": exceptions.ConnectionError,
+        }
+        return kinds[kind], None
+
+
 class Ollama(Client):
     """ollama, which has no time-out and no retries by itself."""
 
@@ -1917,6 +1999,9 @@ _INFERENCE |= {"can": _PLAIN - {"retries", "errors inside a stream", "comments i
 _WATSONX = _VENDOR | {"provider": "watsonx", "model": "ibm/granite-4-h-small", "needs": ("ibm-watsonx-ai",)}
 _WATSONX |= {"can": _PLAIN - {"retries", "errors inside a stream", "trio", "line separators in a stream"}}
 
+_DASHSCOPE = _VENDOR | {"provider": "dashscope", "model": "qwen-plus", "needs": ("dashscope>=2",)}
+_DASHSCOPE |= {"can": _PLAIN - {"retries", "trio", "names its model", "line separators in a stream"}}
+
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
@@ -1965,6 +2050,8 @@ CLIENTS: tuple[Client, ...] = (
     AzureInference("async", **_INFERENCE),
     Watsonx("sync", **_WATSONX),
     Watsonx("async", **_WATSONX),
+    DashScope("sync", **_DASHSCOPE),
+    DashScope("async", **_DASHSCOPE),
     Lenient(**_SONAR),
     _on("together", "https://api.together.xyz/v1", "openai/gpt-oss-120b"),
     _on("fireworks", "https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/deepseek-v3p2"),

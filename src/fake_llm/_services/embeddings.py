@@ -18,13 +18,14 @@ from fake_llm._dialect import Exchange, media, message
 from fake_llm._dialects import gemini, ollama, openai_chat, watsonx
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._differences import mistral
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["GEMINI", "MISTRAL", "OLLAMA", "OPENAI", "WATSONX"]
+__all__ = ["DASHSCOPE", "GEMINI", "MISTRAL", "OLLAMA", "OPENAI", "WATSONX"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -553,6 +554,63 @@ OLLAMA: Final = replace(
     sdk_types=("ollama._types.EmbedResponse", "ollama._types.EmbeddingsResponse"),
 )
 """`POST /api/embed`, and `/api/embeddings` as it was before."""
+
+
+# --- DashScope ----------------------------------------------------------------------------------
+
+
+def _dashscope_inputs(body: Any) -> list[str]:
+    given = body.get("input") if isinstance(body, dict) else None
+    texts = given.get("texts") if isinstance(given, dict) else None
+    return [item for item in texts if isinstance(item, str)] if isinstance(texts, list) else []
+
+
+def _dashscope_read(request: Request, body: Any) -> View:
+    return _view(_dashscope_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _dashscope_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str) or not body["model"]:
+        return Error(
+            "bad_request", "Required parameter(model) missing or invalid, please check the request parameters."
+        )
+    given = body.get("input")
+    texts = given.get("texts") if isinstance(given, dict) else None
+    if isinstance(texts, list) and texts and all(isinstance(item, str) for item in texts):
+        return None
+    return Error("bad_request", "Input should be a valid list of strings: input.texts")
+
+
+def _dashscope_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _dashscope_inputs(exchange.body)
+    asked = exchange.body.get("parameters") or {}
+    found = _vectors(exchange, inputs, [asked.get("dimension")] * len(inputs))
+    listed = [{"embedding": list(item), "text_index": index} for index, item in enumerate(found)]
+    usage = {"total_tokens": exchange.usage.input_tokens}
+    return exchange.extend({"output": {"embeddings": listed}, "usage": usage, "request_id": exchange.ids.uuid()})
+
+
+def _dashscope_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["output"]["embeddings"]),
+        usage=Usage((document.get("usage") or {}).get("total_tokens") or 0, 0),
+    )
+
+
+DASHSCOPE: Final = replace(
+    GENERATION,
+    name="dashscope_embeddings",
+    label="DashScope embeddings",
+    read=_dashscope_read,
+    check=_dashscope_check,
+    stream=lambda request, body: False,
+    document=_dashscope_document,
+    parts=_dashscope_parts,
+    headers=lambda exchange: (),
+    carries=frozenset({Embedding}),
+    counted=lambda exchange: _count(_dashscope_inputs(exchange.body)),
+)
+"""`POST /api/v1/services/embeddings/text-embedding/text-embedding` (dashscope 2.0, 2026-11)."""
 
 
 # --- watsonx ------------------------------------------------------------------------------------
