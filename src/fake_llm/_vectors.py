@@ -54,6 +54,8 @@ _SIZES: Final = {
     **dict.fromkeys(("slate-125m-english-rtrvr", "slate-125m-english-rtrvr-v2"), 768),
     "granite-embedding-107m-multilingual": 384,
     "granite-embedding-278m-multilingual": 768,
+    **dict.fromkeys(("titan-embed-image-v1", "embed-english-v3", "embed-multilingual-v3"), 1024),  # Bedrock's names
+    "nova-2-multimodal-embeddings": 3072,
     "multimodalembedding": 1408,
     "voyage-3-lite": 512,
 }
