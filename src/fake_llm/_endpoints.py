@@ -24,14 +24,17 @@ from fake_llm._dialects import (
     openai_chat,
     openai_completions,
     openai_responses,
+    replicate,
+    watsonx,
 )
 from fake_llm._differences import SAME, Difference, bedrock
 from fake_llm._differences.ai21 import AI21
-from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.azure import AZURE_CHAT, AZURE_MODELS, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
@@ -50,6 +53,7 @@ from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.vertex import VERTEX_ANTHROPIC
+from fake_llm._differences.watsonx import WATSONX, WATSONX_CHAT
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -70,6 +74,8 @@ from fake_llm._services import (
 )
 from fake_llm._services import cohere as cohere_services
 from fake_llm._services import ollama as ollama_services
+from fake_llm._services import replicate as replicate_services
+from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -222,6 +228,15 @@ PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
 COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+DASHSCOPE_SSE: Final = Sse(
+    done=None,
+    content_type="text/event-stream;charset=UTF-8",
+    numbered=True,
+    usual="result",
+    spaced=False,
+    notes=(("result", "HTTP_STATUS/200"), ("error", "HTTP_STATUS/400")),
+)
+WATSONX_SSE: Final = Sse(done=None, content_type="text/event-stream", numbered=True, usual="message")
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
@@ -657,6 +672,42 @@ _OLLAMA: Final = (
 )
 """Ollama's own API (its server's routes, 2026-08)."""
 
+
+def _predictions(path: str) -> Endpoint:
+    return Endpoint(operation="chat", path=path, dialect=replicate.DIALECT, memory=replicate_services.PREDICTIONS)
+
+
+_PREDICTION: Final = "/predictions/{prediction}"
+_MODEL: Final = "/models/{owner}/{name}"
+REPLICATE: Final = (
+    _predictions("/predictions"),
+    _predictions(f"{_MODEL}/predictions"),
+    _predictions("/deployments/{owner}/{name}/predictions"),
+    *(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=replicate.DIALECT,
+            service=service,
+            side=True,
+            deliberate=True,
+        )
+        for operation, method, path, service in (
+            ("predictions", "GET", "/predictions", replicate_services.prediction_list),
+            ("predictions", "GET", _PREDICTION, replicate_services.prediction_get),
+            ("predictions", "POST", f"{_PREDICTION}/cancel", replicate_services.prediction_cancel),
+            ("predictions", "GET", "/files/{prediction}", replicate_services.stream),  # on stream.replicate.com
+            ("models", "GET", "/models", replicate_services.model_list),
+            ("models", "GET", _MODEL, replicate_services.model_get),
+            ("models", "GET", f"{_MODEL}/versions", replicate_services.version_list),
+            ("models", "GET", f"{_MODEL}/versions/{{version}}", replicate_services.version_get),
+            ("users", "GET", "/account", replicate_services.account),
+        )
+    ),
+)
+"""Replicate: what is predicted, and what is asked of it later."""
+
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
@@ -767,13 +818,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_MODELS, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
             _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *COMPACT_MODELS,
+            _look_up("/info", models.azure_info, prefix="[/models]"),
             *_messages("[/anthropic]/v1"),
         ),
         base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
@@ -939,7 +991,25 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
         embeds=True,
-        more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
+        more=(
+            *_responses(),
+            *_messages("/apps/anthropic[/v1]"),
+            Endpoint(
+                operation="chat",
+                path="/aigc/(text-generation|multimodal-generation)/generation",
+                dialect=GENERATION,
+                wire=DASHSCOPE_SSE,
+                prefix="/api/v1/services",
+            ),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings/text-embedding/text-embedding",
+                dialect=embeddings.DASHSCOPE,
+                prefix="/api/v1/services",
+            ),
+        ),
+        base_urls="DASHSCOPE_HTTP_BASE_URL",
+        credentials=(("dashscope", "DASHSCOPE_API_KEY", "sk-fake-llm", ()),),
     ),
     _compatible(
         "ai21",
@@ -1132,6 +1202,65 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     Provider(
+        name="replicate",
+        hosts=("api.replicate.com", "stream.replicate.com"),
+        prefix="/v1",
+        base_urls=("REPLICATE_BASE_URL", "REPLICATE_API_BASE"),  # the latter is LiteLLM's (1.110, 2026-11)
+        credentials=(
+            ("replicate", "REPLICATE_API_TOKEN", "r8_fake_llm", ()),
+            ("replicate", "REPLICATE_POLL_INTERVAL", "0", ()),  # of clients that are made in the block
+        ),
+        endpoints=REPLICATE,
+    ),
+    Provider(
+        name="watsonx",
+        hosts=("*.ml.cloud.ibm.com", "*.aws.wxai.ibm.com", "wxai.ibmforusgov.com"),
+        shared=tuple(
+            (host, "/v2/(projects|spaces)/{id}[?{query...}]")
+            for host in (
+                *("api.dataplatform.cloud.ibm.com", "api.eu-de.dataplatform.cloud.ibm.com"),
+                *("api.eu-gb.dataplatform.cloud.ibm.com", "api.jp-tok.dataplatform.cloud.ibm.com"),
+                *("api.au-syd.dai.cloud.ibm.com", "api.ca-tor.dai.cloud.ibm.com"),
+                *("api.ap-south-1.aws.data.ibm.com", "api.us-east-1.aws.data.ibm.com", "api.dai.ibmforusgov.com"),
+            )
+        ),
+        prefix="/ml/v1",
+        endpoints=(
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(chat|chat_stream)",
+                dialect=WATSONX_CHAT,
+                difference=WATSONX,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(generation|generation_stream)",
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="/ml/v1-beta/generation/(text|text_stream)",  # before 2024-03
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+                prefix="",
+            ),
+            Endpoint(operation="embeddings", path="/text/embeddings", dialect=embeddings.WATSONX),
+            Endpoint(
+                operation="count_tokens",
+                path="/text/tokenization",
+                dialect=watsonx.GENERATE,
+                service=watsonx_services.tokenization,
+            ),
+            _look_up("/foundation_model_specs", watsonx_services.specs),
+            _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
+            _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+        ),
+        base_urls=("WATSONX_URL", "WATSONX_API_BASE", "WML_URL"),  # LiteLLM's (1.110, 2026-11)
+        credentials=(("ibm_watsonx_ai", "WATSONX_APIKEY", "fake-llm", ("WATSONX_API_KEY",)),),
+    ),
+    Provider(
         name="vertex",
         hosts=(
             *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
@@ -1172,7 +1301,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
 )

@@ -821,7 +821,7 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
     return taken if turn is taken.turn else replace(taken, turn=turn)
 
 
-_RETRIED: Final = frozenset({408, 409, 429})
+_RETRIED: Final = frozenset({401, 408, 409, 429})  # 401: ibm-watsonx-ai (1.8, 2026-11)
 _SERVER_ERROR: Final = 500
 
 
