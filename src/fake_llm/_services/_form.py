@@ -9,7 +9,7 @@ from typing import Any
 
 from fake_llm._model import Request
 
-__all__ = ["Upload", "form"]
+__all__ = ["Upload", "form", "without_boundary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,12 @@ def form(request: Request) -> dict[str, Any] | None:
             value = [*(before if isinstance(before, list) else [before]), value]
         fields[name] = value
     return None
+
+
+def without_boundary(request: Request) -> bytes:
+    """The body without what an SDK makes up anew for each attempt: the boundary of its form."""
+    _, boundary = _header(request.headers.get("content-type", ""), "boundary")
+    return request.body.replace(boundary.encode(), b"") if boundary else request.body
 
 
 def _field(headers: dict[str, str], data: bytes) -> tuple[str, Any]:
