@@ -547,11 +547,11 @@ def _transcription_parts(document: Mapping[str, Any]) -> Reply:
     """A turn that gives this text again, in the same segments where it has several."""
     segments = [item["text"].strip() for item in document.get("segments") or () if item["text"].strip()]
     usage = document.get("usage") or {}
-    counts = usage.get("input_tokens"), usage.get("output_tokens")
+    read, made = usage.get("input_tokens"), usage.get("output_tokens")
     return Reply(
         *(segments if len(segments) > 1 else [document["text"]]),
         model=document.get("model"),
-        usage=Usage(*counts) if all(isinstance(count, int) for count in counts) else None,
+        usage=Usage(read, made) if isinstance(read, int) and isinstance(made, int) else None,
     )
 
 

@@ -229,7 +229,7 @@ def _as_links(exchange: Exchange) -> bool:
     """Whether an answer has URLs: where they are asked for, or nothing is said; GPT Image never gives one."""
     if exchange.asked.dialect.name == "openai_images" and _is_gpt(exchange):
         return False
-    return exchange.body.get("response_format", "url") == "url"
+    return bool(exchange.body.get("response_format", "url") == "url")
 
 
 def _is_gpt(exchange: Exchange) -> bool:
@@ -343,13 +343,13 @@ def _parts(document: Mapping[str, Any]) -> Reply:
     """A turn that gives these images again."""
     media_type = PICTURES.get(document.get("output_format") or "png", "image/png")
     usage = document.get("usage") or {}
-    counts = usage.get("input_tokens"), usage.get("output_tokens")
+    read, made = usage.get("input_tokens"), usage.get("output_tokens")
     return Reply(
         *(
             Image(base64.b64decode(item["b64_json"]), media_type) if item.get("b64_json") else Image(item["url"])
             for item in document["data"]
         ),
-        usage=Usage(*counts) if all(isinstance(count, int) for count in counts) else None,
+        usage=Usage(read, made) if isinstance(read, int) and isinstance(made, int) else None,
     )
 
 
