@@ -8,21 +8,25 @@ frozen: it finds only what the batch itself made.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import math
 import random
 import statistics
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeAlias
 
 Variant: TypeAlias = Callable[[int], float]
-"""Does its thing so many times and returns the seconds that took."""
+"""Does its thing so many times and returns the seconds that took, or the bytes that it keeps."""
 
 Prepared: TypeAlias = Callable[[int], AbstractContextManager[Callable[[], object]]]
 """Makes ready for so many operations, and gives the operation."""
+
+PreparedOnLoop: TypeAlias = Callable[[int], AbstractAsyncContextManager[Callable[[], Awaitable[object]]]]
+"""The same on an event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Case:
         count: Operations in a batch.
         rounds: Rounds.
         batches: Batches of each variant in a round.
+        unit: What the variants return: seconds (`s`) or bytes (`B`).
     """
 
     title: str
@@ -48,11 +53,12 @@ class Case:
     count: int = 20
     rounds: int = 60
     batches: int = 6
+    unit: str = "s"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The ratios of all rounds, and the typical cost of one operation in seconds."""
+    """The ratios of all rounds, and the typical cost of one operation."""
 
     ratios: list[float]
     ours: float
@@ -86,6 +92,25 @@ def batch(prepare: Prepared) -> Variant:
     return run
 
 
+def batch_on_loop(prepare: PreparedOnLoop) -> Variant:
+    """The same on one event loop, whose start and end aren't timed."""
+
+    async def timed(count: int) -> float:
+        async with prepare(count + WARM_UP) as operation:
+            gc.collect()
+            gc.freeze()
+            for _ in range(WARM_UP):
+                await operation()
+            start = time.process_time()
+            for _ in range(count):
+                await operation()
+            taken = time.process_time() - start
+        gc.unfreeze()
+        return taken
+
+    return lambda count: asyncio.run(timed(count))
+
+
 def measure(case: Case, rounds: int, seed: int = 1) -> Result:
     """The case in so many rounds, after one that isn't counted."""
     order = random.Random(seed)
@@ -95,7 +120,7 @@ def measure(case: Case, rounds: int, seed: int = 1) -> Result:
 
 
 def _round(case: Case, order: random.Random) -> tuple[float, float]:
-    """The seconds of one operation, ours and beside it."""
+    """What one operation costs, ours and beside it."""
     fastest = {"ours": math.inf, "base": math.inf}
     turns = [("ours", case.ours), ("base", case.base)] * case.batches
     order.shuffle(turns)

@@ -1,4 +1,7 @@
-"""SDK calls beside their floor: the same SDK on a `MockTransport` that returns the same bytes ready-made."""
+"""SDK calls beside their floor: the same SDK on a `MockTransport` that returns the same bytes ready-made.
+
+What isn't in every environment is imported by the cases that need it.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +145,7 @@ def anthropic_stream(client: Any) -> object:
 
 
 def cases() -> Iterator[Case]:
-    """The floor beside itself, which shows the noise, then each SDK."""
+    """The floor beside itself, which shows the noise, then the SDKs that people meet first."""
     stream = fake_llm.Reply("".join(CHUNKS), chunks=CHUNKS)
     floor = batch(OPENAI.floor(openai_whole, OPENAI.answer(openai_whole, ANSWER)))
     yield Case("the floor of openai chat, beside itself", floor, floor)
@@ -152,7 +155,6 @@ def cases() -> Iterator[Case]:
     yield ANTHROPIC.case("whole", anthropic_whole, ANSWER, 1.10, 20)
     yield ANTHROPIC.case("two tools and a schema, a tool call", anthropic_tools, TOOL_CALL, 1.15, 20)
     yield ANTHROPIC.case("stream of 100 chunks", anthropic_stream, stream, 1.06, 2)
-    yield from groq_cases()
 
 
 def groq_cases() -> Iterator[Case]:
@@ -169,3 +171,64 @@ def groq_cases() -> Iterator[Case]:
             yield lambda: openai_whole(client)
 
     yield Case("groq chat, whole", ours, batch(static_route), "a static respx route", 1.08)
+
+
+def genai_cases() -> Iterator[Case]:
+    from google import genai
+
+    def client(*, api_key: str, http_client: Any = None) -> Any:
+        return genai.Client(api_key=api_key, http_options=http_client and {"httpx_client": http_client})
+
+    def whole(client: Any) -> object:
+        return client.models.generate_content(model="gemini-2.5-flash", contents=PROMPT)
+
+    yield Sdk("google-genai", client, httpx2.Client, httpx2).case("whole", whole, ANSWER, 1.10, 20)
+
+
+def mistral_cases() -> Iterator[Case]:
+    from mistralai.client import Mistral
+
+    def client(*, api_key: str, http_client: Any = None) -> Any:
+        return Mistral(api_key=api_key, client=http_client)
+
+    def whole(client: Any) -> object:
+        return client.chat.complete(model="mistral-small-latest", messages=MESSAGES)
+
+    yield Sdk("mistral chat", client, httpx2.Client, httpx2).case("whole", whole, ANSWER, 1.10, 20)
+
+
+def boto3_cases() -> Iterator[Case]:
+    """Beside the hook that answers in place of sending; signing is in both."""
+    import boto3
+    from botocore.awsrequest import AWSResponse
+
+    session = boto3.Session("none", "none", region_name="us-east-1")  # it keeps the models of the services
+
+    def converse(client: Any) -> object:
+        asked = [{"role": "user", "content": [{"text": PROMPT}]}]
+        return client.converse(modelId="amazon.nova-lite-v1:0", messages=asked)
+
+    @contextmanager
+    def ours(count: int) -> Iterator[Callable[[], object]]:
+        client = session.client("bedrock-runtime")
+        with fake_llm.intercept([ANSWER] * count):
+            yield lambda: converse(client)
+
+    with fake_llm.intercept([ANSWER]) as fake:
+        converse(session.client("bedrock-runtime"))
+    answered = fake.calls[0].response
+
+    class Body:
+        def stream(self, **_: Any) -> Iterator[bytes]:
+            yield answered.body
+
+    def answer(request: Any, **_: Any) -> Any:
+        return AWSResponse(request.url, answered.status, dict(answered.headers.multi_items()), Body())
+
+    @contextmanager
+    def stubbed(count: int) -> Iterator[Callable[[], object]]:
+        client = session.client("bedrock-runtime")
+        client.meta.events.register("before-send.bedrock-runtime.Converse", answer)
+        yield lambda: converse(client)
+
+    yield Case("boto3 converse, whole", batch(ours), batch(stubbed), "a before-send stub", 1.40)

@@ -23,7 +23,7 @@ from fake_llm._endpoints import ERRANDS, PROVIDERS, Errand, Provider
 from fake_llm._model import Headers, Request
 from fake_llm._options import BlockOptions, Options
 from fake_llm._render import render_error
-from fake_llm._turns import ERROR_NAMES, PART_TYPES, Embedding, Structured
+from fake_llm._turns import ERROR_NAMES, PART_TYPES, Auto, Embedding, Structured
 
 __all__ = ["MADE", "TABLES", "markdown", "out_of_step", "renewed"]
 
@@ -144,7 +144,7 @@ def turns() -> Table:
     rows: list[Sequence[str]] = [
         (_WRITTEN.get(part.__name__, f"`{part.__name__}`"), *(_mark(_carries(dialect, part)) for dialect in dialects))
         for part in PART_TYPES
-        if part is not Embedding  # no part of a chat
+        if part not in (Embedding, Auto)  # no part of a chat, and what every chat can carry
     ]
     rows.append(("`Reply(…, choices=[…])`", *(_mark(dialect.choices) for dialect in dialects)))
     return ("a turn with", *(dialect.label for dialect in dialects)), rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import re
@@ -16,7 +17,7 @@ import fake_llm
 from _capability import needs
 from _ids import shown
 from _wire import ANTHROPIC, CHAT, GEMINI, RESPONSES, VENDORS, WAYS, Vendor, events, said
-from fake_llm import Framing, Raw, Reply, Thinking, ToolCall
+from fake_llm import Event, Framing, Raw, Reply, Thinking, ToolCall
 
 vendors = pytest.mark.parametrize("vendor", VENDORS, ids=str)
 ways = pytest.mark.parametrize(
@@ -333,3 +334,63 @@ def test_any_framing_says_the_same(way: tuple[Vendor, bool], framing: Framing, t
     vendor, stream = way
     with fake_llm.intercept([Reply(text, framing=framing)]):
         assert said(vendor, vendor.post(stream=stream)).text == text
+
+
+def invoked(framing: Framing | None = None, turn: Any = "Žluťoučký kůň") -> httpx.Response:
+    """A stream of Bedrock's `invoke`."""
+    url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-3-haiku-20240307-v1%3A0"
+    body = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    with fake_llm.intercept([turn], framing=framing):
+        return httpx.post(f"{url}/invoke-with-response-stream", json=body)
+
+
+def frames(body: bytes) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Headers and payload of each frame, as botocore reads them."""
+    buffer = pytest.importorskip("botocore.eventstream").EventStreamBuffer()
+    buffer.add_data(body)
+    return [(dict(message.headers), json.loads(message.payload)) for message in buffer]
+
+
+def inner(payload: dict[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(base64.b64decode(payload["bytes"], validate=True))
+    return said
+
+
+def test_an_envelope_holds_the_events_of_another_vocabulary() -> None:
+    found = frames(invoked().content)
+
+    assert {headers[":event-type"] for headers, _ in found} == {"chunk"}
+    assert all(payload.keys() == {"bytes"} for _, payload in found)
+    events = [inner(payload) for _, payload in found]
+    assert [event["type"] for event in events][:2] == ["message_start", "content_block_start"]
+    assert events[0]["message"]["model"] == "claude-3-haiku-20240307"
+    assert events[-1]["type"] == "message_stop"
+    assert events[-1]["amazon-bedrock-invocationMetrics"]["outputTokenCount"] > 0
+
+
+@pytest.mark.parametrize("framing", [Framing(padding=True), Framing(ascii=True), Framing(split=3)], ids=shown)
+def test_an_envelope_in_other_bytes(framing: Framing) -> None:
+    plain, bent = frames(invoked().content), frames(invoked(framing).content)
+
+    assert [inner(payload) for _, payload in bent] == [inner(payload) for _, payload in plain]
+    assert all(("p" in payload) is bool(framing.padding) for _, payload in bent)
+    if framing.ascii:
+        assert all(base64.b64decode(payload["bytes"]).isascii() for _, payload in bent)
+
+
+def test_what_a_script_does_to_events_is_done_before_they_are_in_an_envelope() -> None:
+    def doubled(events: list[Any]) -> list[Any]:
+        return [*events, Event("metadata", {"n": 1}), Event("throttlingException", {"message": "slow"})]
+
+    *_, (_, last), (failed, why) = frames(invoked(turn=Reply("x", edit=doubled)).content)
+
+    assert inner(last) == {"metadata": {"n": 1}}
+    assert failed[":exception-type"] == "throttlingException"
+    assert why == {"message": "slow"}
+
+
+def test_raw_events_get_their_envelope() -> None:
+    assert [inner(payload) for _, payload in frames(invoked(turn=Raw([{"a": 1}, {"b": 2}])).content)] == [
+        {"a": 1},
+        {"b": 2},
+    ]

@@ -396,6 +396,26 @@ def test_litellm_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(fake.side_calls) == 1
 
 
+@needs("litellm")
+@pytest.mark.usefixtures("nobody")
+def test_litellm_needs_no_key_and_no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks every vendor by itself, so that its own import has to be enough: where nothing else is."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    vendors = ("anthropic", "bigmodel", "deepseek", "fireworks_ai", "gemini", "groq", "openai", "xai", "zai")
+    code = f"""
+        import sys, warnings
+        warnings.simplefilter("ignore")
+        import fake_llm, litellm
+        litellm.suppress_debug_info = True
+        for vendor in {vendors}:
+            with fake_llm.intercept([vendor]) as fake:
+                said = litellm.completion(vendor + "/a-model", [{{"role": "user", "content": "Hi"}}])
+                print(said.choices[0].message.content, len(fake.calls))
+        print({{"anthropic", "fireworks", "google.genai", "groq", "zai"}} & set(sys.modules))
+    """
+    assert in_a_process(code).splitlines() == [*(f"{vendor} 1" for vendor in vendors), "set()"]
+
+
 # --- what SDKs keep -----------------------------------------------------------------------------
 
 

@@ -189,7 +189,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "Embedding that is long": (lambda: Embedding([*range(99), None]), VECTOR.format(got=str([*range(99)])[:79] + "…, with None")),
     "operation of a rule": (
         lambda: FakeLLM().when(operation="chatt"),
-        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'unknown'.\nWrite operation='chat'.",
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'images', 'moderation', 'rerank', 'speech', 'transcription', 'unknown'.\nWrite operation='chat'.",
     ),
     "Raw beyond UTF-8": (
         lambda: Raw("\ud800"),
@@ -645,13 +645,13 @@ def chat(**fields: Any) -> Callable[[FakeLLM], Any]:
         pytest.param(
             Image(b"png"),
             chat(),
-            "The turn has a part Image(b'png').\nOpenAI chat can't carry Image; it carries Refusal, Thinking, ToolCall, str.\nWrite the turn without it for this vendor.",
+            "The turn has a part Image(b'png').\nOpenAI chat can't carry Image; it carries Audio, Citation, Refusal, Thinking, ToolCall, str.\nWrite the turn without it for this vendor.",
             id="a part the vendor can't carry",
         ),
         pytest.param(
             Embedding([0.5, 0.5]),
             chat(),
-            'The turn has a part Embedding([0.5, 0.5]).\nOpenAI chat can\'t carry Embedding; it carries Refusal, Thinking, ToolCall, str.\nWrite fake.when(operation="embeddings").reply(Embedding([…])).',
+            'The turn has a part Embedding([0.5, 0.5]).\nOpenAI chat can\'t carry Embedding; it carries Audio, Citation, Refusal, Thinking, ToolCall, str.\nWrite fake.when(operation="embeddings").reply(Embedding([…])).',
             id="an embedding in chat",
         ),
         pytest.param(
@@ -710,7 +710,8 @@ def test_a_known_host_on_an_unknown_path() -> None:
     assert type(error) is UnknownEndpointError
     assert str(error) == (
         "GET https://api.anthropic.com/v1/wonders?key=*** came in thread MainThread: a known LLM host (anthropic), an unknown path.\n"
-        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}.\n"
+        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}, "
+        "and 6 more (fake-llm providers anthropic).\n"
         'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
     )
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fake_llm._model import Event, Message, ToolResult, Usage
     from fake_llm._turns import (
         Audio,
+        Auto,
         Citation,
         Disconnect,
         Embedding,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audio",
+    "Auto",
     "Call",
     "Calls",
     "Citation",
@@ -102,6 +104,7 @@ _HOMES = {
     "ToolResult": "_model",
     "Usage": "_model",
     "Audio": "_turns",
+    "Auto": "_turns",
     "Citation": "_turns",
     "Disconnect": "_turns",
     "Embedding": "_turns",

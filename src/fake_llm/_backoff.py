@@ -49,6 +49,9 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "zai.core._http_client": ("time",),
 }
 
+SINCE: Final[Mapping[str, str]] = {"cohere.core.http_sse._api": "DEFAULT_MAX_RECONNECTION_ATTEMPTS"}
+"""What a module has had since it sleeps: one of a generation before, without it, doesn't (cohere 5, which LangChain pins)."""
+
 TENACIOUS: Final = ("ai21.", "google.genai.", "litellm.", "voyageai.")
 """The packages that retry with tenacity (2026-11); what others do with it is their own."""
 
@@ -64,6 +67,8 @@ def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
 
 
 def _sleeps(name: str, names: tuple[str, ...], skip: Skip, module: Any) -> list[Patch]:
+    if not hasattr(module, SINCE.get(name, "__name__")):
+        return []
     found = [each for each in names if callable(getattr(getattr(module, each, None), "sleep", None))]
     for moved in set(names).difference(found):
         _warn(f"{name} has no {moved}.sleep")

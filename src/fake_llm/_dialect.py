@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
+from fake_llm._form import form
 from fake_llm._model import Event, HeaderItems, Message, Request, Response, Role, SentToolCall, ToolResult, Usage, View
 from fake_llm._turns import Audio, Citation, Error, Image, Refusal, Reply, ServerTool, Thinking, ToolCall
 
@@ -30,11 +31,13 @@ __all__ = [
     "ReadyPart",
     "WireEvent",
     "as_written",
+    "free_text",
     "json_kind",
     "media",
     "merge",
     "message",
     "named_results",
+    "parsed",
     "parsed_arguments",
     "text_of",
 ]
@@ -69,19 +72,43 @@ class Plain(dict[str, Any]):
         self.content_type = content_type
 
 
+def parsed(request: Request) -> Any:
+    """The JSON of a request's body, the fields of a form, `None` when it is none of these."""
+    if not request.body:
+        return None
+    try:
+        return _json.loads(request.body)
+    except ValueError:
+        return form(request)
+
+
+_FORGOTTEN: Final = object()
+
+
 class Asked:
     """One request with its parsed body and, once somebody asks, its view."""
 
-    __slots__ = ("_view", "body", "dialect", "digest", "request")
+    __slots__ = ("_body", "_view", "dialect", "digest", "request")
 
     def __init__(self, request: Request, dialect: Dialect, body: Any, digest: bytes = b"") -> None:
         self.request = request
         self.dialect = dialect
         self.digest = digest
         """What tells this request from any other: the same for a retry."""
-        self.body = body
-        """The parsed JSON body, `None` when it is none. Never altered."""
+        self._body = body
         self._view: View | None = None
+
+    @property
+    def body(self) -> Any:
+        """The parsed JSON body, the fields of a form, `None` when it is none of these. Never altered."""
+        if self._body is _FORGOTTEN:
+            self._body = parsed(self.request)
+        return self._body
+
+    def forget(self) -> None:
+        """Let go of the parsed body, which takes more room than its bytes; it is parsed again for who asks."""
+        if self._body is not None:
+            self._body = _FORGOTTEN
 
     @property
     def view(self) -> View:
@@ -192,10 +219,11 @@ class Choice:
         if isinstance(part, ToolCall):
             return self._arguments(part.json)
         if isinstance(part, str):
-            return self._chunks_of(index) if self.chunks is not None else self._cut(part)
-        return self._cut(part.text) if isinstance(part, (Citation, Thinking, Refusal)) else []
+            return self._chunks_of(index) if self.chunks is not None else self.cut(part)
+        return self.cut(part.text) if isinstance(part, (Citation, Thinking, Refusal)) else []
 
-    def _cut(self, text: str) -> list[str]:
+    def cut(self, text: str) -> list[str]:
+        """The deltas of any text that is streamed as text; they join to it."""
         size = self.chunk_size
         if size is None:
             return _WORDS.findall(text)
@@ -388,6 +416,14 @@ def message(
         thinking,
         None if len(plain) == len(texts) else "\n".join(plain),
     )
+
+
+def free_text(call: ToolCall) -> str:
+    """What a tool that takes text is called with: a text, which `{"input": text}` says too."""
+    arguments = call.arguments
+    if isinstance(arguments, Mapping) and arguments.keys() == {"input"} and isinstance(arguments["input"], str):
+        return arguments["input"]
+    return call.json
 
 
 def parsed_arguments(text: Any) -> Any:

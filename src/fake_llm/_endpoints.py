@@ -14,12 +14,23 @@ from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import Dialect, Exchange
-from fake_llm._dialects import anthropic_messages, bedrock_converse, gemini, ollama, openai_chat, openai_responses
-from fake_llm._differences import SAME, Difference
+from fake_llm._dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    bedrock_invoke,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_completions,
+    openai_responses,
+)
+from fake_llm._differences import SAME, Difference, bedrock
 from fake_llm._differences.ai21 import AI21
 from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
+from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
@@ -38,6 +49,7 @@ from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
+from fake_llm._differences.vertex import VERTEX_ANTHROPIC
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
@@ -53,10 +65,12 @@ from fake_llm._services import (
     images,
     models,
     moderation,
+    rerank,
     stored,
     tokens,
     traces,
 )
+from fake_llm._services import cohere as cohere_services
 from fake_llm._services import ollama as ollama_services
 from fake_llm._services._base import Memory, Service
 
@@ -84,7 +98,8 @@ class Endpoint:
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
-        instead: Of the parsed body, the row that answers in this one's place; `None` for this one.
+        by_body: Keys of a body, or functions of the parsed body, each with the row that answers in place of this one
+            where it is there: for a path that doesn't tell what is asked.
     """
 
     operation: str
@@ -99,7 +114,13 @@ class Endpoint:
     deliberate: bool = False
     difference: Difference = SAME
     prefix: str | None = None
-    instead: Callable[[Any], Endpoint | None] | None = None
+    by_body: tuple[tuple[str | Callable[[Any], object], Endpoint], ...] = ()
+
+    def of_body(self, body: Any) -> Endpoint:
+        """The row that answers a request with this body."""
+        if not self.by_body or not isinstance(body, dict):
+            return self
+        return next((row for key, row in self.by_body if (key(body) if callable(key) else key in body)), self)
 
     def wire_of(self, request: Request) -> Wire | None:
         """The layout of this request's stream."""
@@ -186,6 +207,7 @@ OPENAI_RESPONSES_SSE: Final = Sse(named=True, done=None, pad=openai_responses.pa
 ANTHROPIC_SSE: Final = Sse(named=True, done=None, dumps=anthropic_messages.dumps, pad=anthropic_messages.pad)
 BEDROCK_WHOLE: Final = Whole(_json.sorted_keys)
 BEDROCK_STREAM: Final = AwsEventStream(pad=bedrock_converse.pad)
+BEDROCK_ENVELOPE: Final = AwsEventStream(_json.compact, pad=bedrock_converse.pad, envelope=True)
 GEMINI_PRETTY: Final = Whole(_json.pretty, b"\n", "application/json; charset=UTF-8")
 GEMINI_SSE: Final = Sse(done=None, newline="\r\n", dumps=_json.spaced, content_type="text/event-stream")
 GEMINI_ARRAY: Final = JsonArray()
@@ -199,6 +221,8 @@ OPENROUTER_WHOLE: Final = Whole(lead=b"\n         \n")
 OPENROUTER_SSE: Final = Sse(content_type="text/event-stream", comment="OPENROUTER PROCESSING")
 XAI_RESPONSES_SSE: Final = Sse(named=True, done=None, content_type="text/event-stream")
 PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
+COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
+COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
 IMAGES_SSE: Final = Sse(named=True, done=None)
 AUDIO_SSE: Final = Sse(newline="\r\n")
@@ -210,6 +234,11 @@ OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 def gemini_wire(request: Request) -> Wire:
     """Server-sent events with `alt=sse`, else a JSON array."""
     return GEMINI_SSE if request.query.get("alt") == "sse" else GEMINI_ARRAY
+
+
+def cohere_wire(request: Request) -> Wire:
+    """Server-sent events, for who takes JSON alone (as LiteLLM does and reads, 1.110, 2026-11) lines."""
+    return COHERE_LINES if request.headers.get("accept", "").strip() == "application/json" else COHERE_SSE
 
 
 def _chat(
@@ -231,6 +260,27 @@ def _chat(
         difference=difference,
         prefix=prefix,
     )
+
+
+def _completions(
+    *, whole: Whole = COMPACT, wire: Wire = COMPATIBLE_SSE, difference: Difference, prefix: str | None = None
+) -> Endpoint:
+    return Endpoint(
+        operation="chat",
+        path="/completions",
+        dialect=openai_completions.DIALECT,
+        whole=whole,
+        wire=wire,
+        difference=difference,
+        prefix=prefix,
+    )
+
+
+OPENAI_ERRORS: Final = Difference(
+    headers=openai_chat.DIALECT.headers,
+    failure=openai_chat.DIALECT.failure,
+    failure_events=openai_chat.DIALECT.failure_events,
+)
 
 
 def _responses(
@@ -322,10 +372,10 @@ def _fetched(*templates: str) -> tuple[Endpoint, ...]:
     return tuple(replace(row, path=template, deliberate=True) for template in templates)
 
 
-def _embed_content(prefix: str | None = None) -> Endpoint:
+def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
-        path="/(models|tunedModels)/{model}:(embedContent|batchEmbedContents)",
+        path=path + ":(embedContent|batchEmbedContents)",
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
@@ -344,6 +394,111 @@ def _messages(prefix: str | None = None) -> tuple[Endpoint, ...]:
             prefix=prefix,
         ),
     )
+
+
+def _predicted(path: str, *, service: Service | None = None) -> Endpoint:
+    """Claude on Vertex AI."""
+    return Endpoint(
+        operation="chat" if service is None else "count_tokens",
+        path="/publishers/anthropic/models/" + path,
+        dialect=anthropic_messages.DIALECT,
+        wire=ANTHROPIC_SSE if service is None else None,
+        service=service,
+        difference=VERTEX_ANTHROPIC,
+        prefix="/{version}/projects/{project}/locations/{location}",
+    )
+
+
+PREDICTED: Final = (
+    _predicted("count-tokens:rawPredict", service=tokens.anthropic),
+    _predicted("{model}:(rawPredict|streamRawPredict)"),
+)
+
+
+def _invoked(
+    family: str,
+    dialect: Dialect,
+    difference: Difference,
+    *,
+    operation: str = "chat",
+    by_body: tuple[tuple[str, Endpoint], ...] = (),
+) -> Endpoint:
+    """A family of models by Bedrock's `invoke`: its name is in the model's id, that of an ARN and of a region's profile too."""
+    return Endpoint(
+        operation=operation,
+        path=f"/model/[{{scope...}}]{family}{{model...}}/(invoke|invoke-with-response-stream)",
+        dialect=dialect,
+        wire=BEDROCK_ENVELOPE if operation == "chat" else None,
+        difference=difference,
+        by_body=by_body,
+    )
+
+
+INVOKED_ANTHROPIC: Final = _invoked("anthropic.", anthropic_messages.DIALECT, bedrock.BEDROCK_ANTHROPIC)
+_INVOKED_NOVA: Final = _invoked(
+    "amazon.nova-(micro|lite|pro|premier|2-)", bedrock_converse.DIALECT, bedrock.BEDROCK_NOVA
+)
+_INVOKED_OPEN: Final = tuple(
+    _invoked(maker, bedrock.CHAT, bedrock.BEDROCK_CHAT)
+    for maker in (
+        *("openai.", "qwen.", "ai21.jamba", "moonshot", "minimax."),
+        *("zai.", "google.gemma", "nvidia.", "writer."),
+    )
+)
+_INVOKED_CHAT: Final = _INVOKED_OPEN[0]
+_INVOKED_TEXTS: Final = {
+    family: _invoked(family, dialect, bedrock.BEDROCK_TEXT, by_body=(("messages", _INVOKED_CHAT),))
+    for family, dialect in bedrock.TEXTS.items()
+}
+_INVOKED_COMMAND: Final = _invoked("cohere.command", bedrock.COMMAND, bedrock.BEDROCK_COMMAND)
+_INVOKED_COMMAND_R: Final = _invoked("cohere.command-r", bedrock.COMMAND_R, bedrock.BEDROCK_COMMAND_R)
+_EMBEDDED_COHERE: Final = _invoked(
+    "cohere.embed",
+    bedrock.on_bedrock(embeddings.COHERE, streams=False),
+    bedrock.BEDROCK_VECTORS,
+    operation="embeddings",
+)
+_EMBEDDED_TITAN: Final = _invoked("amazon.titan-embed", embeddings.TITAN, bedrock.BEDROCK_TEXT, operation="embeddings")
+_EMBEDDED_NOVA: Final = _invoked(
+    "amazon.nova-2-multimodal-embeddings", embeddings.NOVA, bedrock.BEDROCK_TEXT, operation="embeddings"
+)
+_RANKED: Final = _invoked(
+    "cohere.rerank", bedrock.on_bedrock(rerank.COHERE, streams=False), bedrock.BEDROCK_RANKED, operation="rerank"
+)
+_IMPORTED: Final = _invoked("imported.", bedrock_invoke.COMPLETION, bedrock.BEDROCK_TEXT)
+
+INVOKED: Final = (
+    INVOKED_ANTHROPIC,
+    _EMBEDDED_NOVA,
+    _INVOKED_NOVA,
+    _EMBEDDED_TITAN,
+    _INVOKED_COMMAND_R,
+    _INVOKED_COMMAND,
+    _EMBEDDED_COHERE,
+    _RANKED,
+    *_INVOKED_TEXTS.values(),
+    *_INVOKED_OPEN,
+    # ids that say nothing of a family: application inference profiles, provisioned and imported models
+    replace(
+        INVOKED_ANTHROPIC,
+        path="/model/arn{model...}/(invoke|invoke-with-response-stream)",
+        by_body=(
+            ("anthropic_version", INVOKED_ANTHROPIC),
+            *((key, _INVOKED_NOVA) for key in ("schemaVersion", "inferenceConfig")),
+            ("textGenerationConfig", _INVOKED_TEXTS["amazon.titan-t"]),
+            *((key, _EMBEDDED_TITAN) for key in ("inputText", "inputImage")),
+            ("singleEmbeddingParams", _EMBEDDED_NOVA),
+            ("input_type", _EMBEDDED_COHERE),
+            ("query", _RANKED),
+            ("message", _INVOKED_COMMAND_R),
+            ("max_gen_len", _INVOKED_TEXTS["meta.llama"]),
+            ("messages", _INVOKED_CHAT),
+            ("max_tokens", _IMPORTED),
+            ("prompt", _INVOKED_TEXTS["meta.llama"]),
+        ),
+    ),
+)
+"""Bedrock's `invoke`, a row for each family."""
 
 
 def _models(
@@ -388,6 +543,11 @@ ANTHROPIC_BATCHES: Final = tuple(
         ("batches", "POST", f"{_MESSAGE_BATCH}/cancel", batches.anthropic_cancel),
         ("batches", "DELETE", _MESSAGE_BATCH, batches.anthropic_delete),
     )
+)
+CLAUDE_PLATFORM: Final = (
+    *_messages(),
+    *ANTHROPIC_BATCHES,
+    *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
 )
 _CONVERSATION: Final = "/conversations/{conversation}"
 _COMPLETION: Final = "/chat/completions/{completion}"
@@ -459,10 +619,10 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None) -> Endpoint:
+def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="chat",
-        path="/(models|tunedModels)/{model}:(generateContent|streamGenerateContent)",
+        path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
@@ -485,23 +645,25 @@ def _look_up(
     )
 
 
-def _for_lm15(variable: str, dummy: str, *others: str) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-    """A dummy for lm15, which DSPy carries a copy of: it speaks to this provider without an SDK of it.
+def _without_sdk(
+    variable: str, dummy: str, *others: str, modules: tuple[str, ...] = ("dspy", "lm15", "litellm")
+) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+    """A dummy for those who speak to this provider without an SDK of it: lm15, which DSPy carries a copy of, and LiteLLM.
 
     What does as well for the SDK counts here too, so that its clients aren't given two credentials.
     """
-    return tuple((module, variable, dummy, others) for module in ("dspy", "lm15"))
+    return tuple((module, variable, dummy, others) for module in modules)
+
+
+_VERTEX: Final = "/{version}[/projects/{project...}/locations/{location}]"
+"""Of a project at a location, or with a key alone: express mode."""
 
 
 def _ollama(path: str, dialect: Dialect) -> Endpoint:
     """A row that streams lines; a request that only loads or unloads the model is housekeeping."""
     row = Endpoint(operation="chat", path=path, dialect=dialect, whole=OLLAMA_WHOLE, wire=OLLAMA_LINES, prefix="")
     loading = replace(row, operation="warm_up", service=ollama_services.loaded, side=True, wire=None)
-
-    def instead(body: Any) -> Endpoint | None:
-        return loading if ollama.idle(body) is not None else None
-
-    return replace(row, instead=instead)
+    return replace(row, by_body=((ollama.idle, loading),))
 
 
 def _ollama_side(methods: str, path: str, service: Service, operation: str = "models") -> tuple[Endpoint, ...]:
@@ -560,13 +722,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
         credentials=(
             ("openai", "OPENAI_API_KEY", "sk-fake-llm", ("OPENAI_ADMIN_KEY",)),
-            *_for_lm15("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
+            *_without_sdk("OPENAI_API_KEY", "sk-fake-llm", "OPENAI_ADMIN_KEY"),
         ),
         endpoints=(
             _chat(whole=OPENAI_PRETTY, memory=stored.CHAT),
             *_responses(memory=stored.RESPONSES),
             *OPENAI_STORED,
             Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
+            _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
             _images(),
             *_audio(),
@@ -584,12 +747,28 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("ANTHROPIC_BASE_URL",),
         credentials=(
             ("anthropic", "ANTHROPIC_API_KEY", "sk-ant-fake-llm", ("ANTHROPIC_AUTH_TOKEN",)),
-            *_for_lm15("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
+            *_without_sdk("ANTHROPIC_API_KEY", "sk-ant-fake-llm", "ANTHROPIC_AUTH_TOKEN"),
         ),
-        endpoints=(
-            *_messages(),
-            *ANTHROPIC_BATCHES,
-            *_models(anthropic_messages.DIALECT, models.anthropic_list, models.anthropic_one),
+        endpoints=CLAUDE_PLATFORM,
+    ),
+    # Anthropic's own platform on other clouds (anthropic 2.14, 2026-11)
+    Provider(
+        name="anthropic_aws",
+        hosts=("aws-external-anthropic.*.api.aws",),
+        prefix="/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_AWS_BASE_URL",),
+        credentials=(("anthropic", "ANTHROPIC_AWS_WORKSPACE_ID", "wrkspc_fake_llm", ()),),
+    ),
+    Provider(
+        name="anthropic_google_cloud",
+        hosts=("claude.googleapis.com",),
+        prefix="/{version}/projects/{project}/locations/{location}/workspaces/{workspace}/invoke/v1",
+        endpoints=CLAUDE_PLATFORM,
+        base_urls=("ANTHROPIC_GOOGLE_CLOUD_BASE_URL",),
+        credentials=(
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID", "wrkspc_fake_llm", ()),
+            ("anthropic", "ANTHROPIC_GOOGLE_CLOUD_PROJECT", "fake-llm", ("GOOGLE_CLOUD_PROJECT",)),
         ),
     ),
     Provider(
@@ -599,7 +778,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         base_urls=("GOOGLE_GEMINI_BASE_URL",),
         credentials=(
             ("google.genai", "GEMINI_API_KEY", "fake-llm", ("GOOGLE_API_KEY",)),
-            *_for_lm15("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
+            *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
             _generate_content(),
@@ -639,7 +818,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ),
         ),
         base_urls="GROQ_BASE_URL",
-        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_for_lm15("GROQ_API_KEY", "gsk_fake_llm")),
+        credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
     Provider(
         name="azure",
@@ -656,16 +835,19 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
+            _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
             _images(difference=AZURE_CHAT),
             *_audio(difference=AZURE_CHAT),
             *_fetched("/private/images/{rest...}"),
             *COMPACT_MODELS,
-            *_messages("/anthropic/v1"),
+            *_messages("[/anthropic]/v1"),
         ),
-        base_urls=("AZURE_OPENAI_ENDPOINT",),
+        base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
         credentials=(
+            ("anthropic", "ANTHROPIC_FOUNDRY_API_KEY", "azure-fake-llm", ()),
+            ("anthropic", "ANTHROPIC_FOUNDRY_RESOURCE", "fake-llm", ("ANTHROPIC_FOUNDRY_BASE_URL",)),
             ("openai", "AZURE_OPENAI_API_KEY", "azure-fake-llm", ("AZURE_OPENAI_AD_TOKEN",)),
             ("openai", "OPENAI_API_VERSION", "2024-10-21", ()),
             ("openai", "AZURE_OPENAI_ENDPOINT", "https://fake-llm.openai.azure.com", ()),
@@ -680,6 +862,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=PRETTY,
         wire=BARE_SSE,
         more=(
+            _completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),
             _images("generations", images.TOGETHER, whole=PRETTY, difference=TOGETHER),
             *_fetched("/imgproxy/{name...}"),
         ),
@@ -693,9 +876,16 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         difference=FIREWORKS,
         wire=BARE_SSE,
-        more=(*_responses(), *_messages()),
+        more=(*_responses(), *_messages(), _completions(wire=BARE_SSE, difference=completions(FIREWORKS))),
         base_urls="FIREWORKS_BASE_URL",
-        credentials=(("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),),
+        credentials=(
+            ("fireworks", "FIREWORKS_API_KEY", "fw_fake_llm", ()),
+            *_without_sdk(
+                *("FIREWORKS_API_KEY", "fw_fake_llm"),
+                *("FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+                modules=("litellm",),
+            ),
+        ),
     ),
     _compatible(
         "deepseek",
@@ -705,6 +895,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         credentials=(("langchain_deepseek", "DEEPSEEK_API_KEY", "sk-fake-llm", ()),),
         more=(
             *_responses(whole=COMPACT, difference=DEEPSEEK_RESPONSES),
+            _completions(difference=completions(DEEPSEEK)),
             *_messages("/anthropic[/v1]"),
         ),
     ),
@@ -718,7 +909,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         whole=OPENROUTER_WHOLE,
         wire=OPENROUTER_SSE,
         credentials=(("openrouter", "OPENROUTER_API_KEY", "sk-or-fake-llm", ()),),
-        more=(*_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES), *_messages()),
+        more=(
+            *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
+            *_messages(),
+            _completions(whole=OPENROUTER_WHOLE, wire=OPENROUTER_SSE, difference=completions(OPENROUTER)),
+        ),
     ),
     _compatible(
         "xai",
@@ -807,7 +1002,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         embeds=True,
         more=_messages("/api/anthropic[/v1]"),
         base_urls="ZAI_BASE_URL",
-        credentials=(("zai", "ZAI_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("zai", "ZAI_API_KEY", "fake-llm", ()),
+            # LiteLLM has a key of its own for the Chinese host (1.110, 2026-11)
+            *_without_sdk("BIGMODEL_API_KEY", "fake-llm", modules=("litellm",)),
+        ),
     ),
     _compatible(
         "dashscope",
@@ -926,7 +1125,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 f"{service}.*.{domain}"
                 for service in (
                     *("bedrock-runtime", "bedrock-runtime-fips", "bedrock-agent-runtime"),
-                    *("bedrock", "bedrock-fips"),  # jobs and lists of models, which are refused
+                    *("bedrock", "bedrock-fips"),  # lists of models; jobs are refused
                 )
                 for domain in ("amazonaws.com", "amazonaws.com.cn", "api.aws")
             ),
@@ -939,7 +1138,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 )
             ),
             *("*.bedrock-runtime.*.vpce.amazonaws.com", "*.bedrock-agent-runtime.*.vpce.amazonaws.com"),
-            *("bedrock-mantle.*.api.aws", "aws-external-anthropic.*.api.aws"),
+            "bedrock-mantle.*.api.aws",
         ),
         endpoints=(
             Endpoint(
@@ -949,14 +1148,71 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 whole=BEDROCK_WHOLE,
                 wire=BEDROCK_STREAM,
             ),
+            Endpoint(
+                operation="count_tokens",
+                path="/model/{model...}/count-tokens",
+                dialect=bedrock_converse.DIALECT,
+                whole=BEDROCK_WHOLE,
+                service=tokens.bedrock,
+            ),
+            *INVOKED,
+            Endpoint(operation="rerank", path="/rerank", dialect=rerank.BEDROCK, whole=BEDROCK_WHOLE),
+            *(
+                Endpoint(
+                    operation="models",
+                    method="GET",
+                    path=path,
+                    dialect=bedrock_converse.DIALECT,
+                    service=service,
+                    side=True,
+                )
+                for path, service in (
+                    ("/foundation-models", models.bedrock_list),
+                    ("/foundation-models/{model...}", models.bedrock_one),
+                    ("/inference-profiles", models.bedrock_profiles),
+                    ("/inference-profiles/{profile...}", models.bedrock_profile),
+                )
+            ),
+            *_messages("[/anthropic]/v1"),  # of bedrock-mantle
         ),
+        base_urls=("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"),
         credentials=(
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
         ),
     ),
-    # Hosts that are known and refused: a call to one of them never leaves the machine.
+    Provider(
+        name="cohere",
+        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
+        endpoints=(
+            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
+            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
+            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
+            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
+            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
+            *(
+                Endpoint(
+                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
+                )
+                for operation, method, path, service in (
+                    ("models", "GET", "/v1/models", cohere_services.models),
+                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
+                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
+                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
+                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
+                )
+            ),
+            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
+            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
+        ),
+        base_urls=("CO_API_URL",),
+        credentials=(
+            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
+            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
+        ),
+    ),
     Provider(
         name="vertex",
         hosts=(
@@ -964,9 +1220,40 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("aiplatform.mtls.googleapis.com", "*-aiplatform.mtls.googleapis.com"),
             *("aiplatform-*.p.googleapis.com", "*.prediction.vertexai.goog"),
         ),
-        credentials=(("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),),
+        prefix=_VERTEX,
+        endpoints=(
+            _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
+            _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="embeddings",
+                path="/publishers/google/models/{model}:predict",
+                dialect=embeddings.VERTEX,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
+                operation="count_tokens",
+                path="/(publishers/google/models|endpoints)/{model}:countTokens",
+                dialect=gemini.DIALECT,
+                whole=GEMINI_PRETTY,
+                service=tokens.vertex,
+            ),
+            *(
+                replace(row, path="/publishers/google" + row.path)
+                for row in _models(
+                    gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
+                )
+            ),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+            *PREDICTED,
+        ),
+        base_urls=("GOOGLE_VERTEX_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
+        credentials=(
+            ("google.auth", "GOOGLE_APPLICATION_CREDENTIALS", identity.GOOGLE_USER, ()),
+            ("anthropic", "ANTHROPIC_VERTEX_PROJECT_ID", "fake-llm", ()),
+            ("anthropic", "CLOUD_ML_REGION", "us-east5", ()),
+        ),
     ),
-    Provider(name="cohere", hosts=("api.cohere.com", "api.cohere.ai")),
+    # Hosts that are known and refused: a call to one of them never leaves the machine.
     Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
     Provider(name="voyageai", hosts=("api.voyageai.com",)),
     Provider(name="jina", hosts=("api.jina.ai",)),
@@ -1093,7 +1380,10 @@ ERRANDS: Final = (
 """The policy (2026-11): what lends credentials is answered or refused here, all else is passed on as if no block were open."""
 
 DIALECTS: Final[Mapping[str, Dialect]] = {
-    endpoint.dialect.name: endpoint.dialect for provider in PROVIDERS for endpoint in provider.endpoints
+    row.dialect.name: row.dialect
+    for provider in reversed(PROVIDERS)  # the first one of a name is the vendor's own
+    for endpoint in reversed(provider.endpoints)
+    for row in (*(row for _, row in endpoint.by_body), endpoint)
 }
 
 OPERATIONS: Final = tuple(

@@ -173,7 +173,7 @@ def _misfit(misfit: Misfit, call: Call) -> str:
     what, reason = misfit
     if isinstance(what, str):
         return f"{what}: {reason}"
-    reasons = dict.fromkeys((reason, *what.unmet(call)))
+    reasons = dict.fromkeys(filter(None, (reason, *what.unmet(call))))
     return f"{what!r}: {'; '.join(reasons)}"
 
 

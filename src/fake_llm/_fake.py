@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from fake_llm import _blocks, _environment, _json
+from fake_llm import _blocks, _environment
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import Asked, Exchange, Ids
+from fake_llm._dialect import Asked, Exchange, Ids, parsed
 from fake_llm._endpoints import Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -41,6 +41,7 @@ from fake_llm._explain import (
     unscripted,
     unused,
 )
+from fake_llm._form import without_boundary
 from fake_llm._model import Fault, Request, Response, Usage
 from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
@@ -63,7 +64,6 @@ from fake_llm._script import (
     as_turn,
 )
 from fake_llm._services._base import Store
-from fake_llm._services._form import form, without_boundary
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Error, Framing, Reply
 
@@ -423,16 +423,14 @@ class FakeLLM:
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
-        endpoint = route.endpoint
-        if endpoint is not None and endpoint.instead is not None:
-            endpoint = endpoint.instead(_parsed(request)) or endpoint
+        body = parsed(request)
+        endpoint = None if route.endpoint is None else route.endpoint.of_body(body)
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
         ):  # an SDK's own errand asks no model
             return self._forbidden(request, route)
         if endpoint is None:
             return (yield from self._unknown(request, route))
-        body = _parsed(request)
         exchange, call = self._arrived(request, route.provider, endpoint, body)
         try:
             if endpoint.service is not None:
@@ -561,6 +559,7 @@ class FakeLLM:
             call._response = answer
         call.usage = rendered.usage
         call.waited = rendered.waited
+        call._asked.forget()
 
     # --- choosing the turn ---
 
@@ -628,6 +627,8 @@ class FakeLLM:
         return None
 
     def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
+        told = {id(misfit[0]) for misfit in misfits}
+        misfits += [(rule, "") for rule in self._script.rules if id(rule) not in told]
         elsewhere = sum(fake.remaining for fake in _blocks.opened() if fake is not self)
         failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits, elsewhere))
         if self._options.on_exhausted == "raise":
@@ -642,13 +643,13 @@ class FakeLLM:
     def _forbidden(self, request: Request, route: Route) -> Response:
         provider = route.provider
         endpoint = route.endpoint or Endpoint(operation="unknown", path="", dialect=provider.dialect)
-        exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
+        exchange, call = self._arrived(request, provider, endpoint, parsed(request))
         return self._failure(UnscriptedCallError(forbidden(request, provider)), exchange, endpoint, call)
 
     def _unknown(self, request: Request, route: Route) -> Generator[Awaitable[Any], Any, Response | Fault]:
         provider = route.provider
         endpoint = Endpoint(operation="unknown", path="", dialect=provider.dialect)
-        exchange, call = self._arrived(request, provider, endpoint, _parsed(request))
+        exchange, call = self._arrived(request, provider, endpoint, parsed(request))
         try:
             taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
@@ -675,7 +676,7 @@ class FakeLLM:
             request.method, request.path, None
         )
         endpoint = route.endpoint or Endpoint(operation="unknown", path="", dialect=route.provider.dialect)
-        exchange, call = self._arrived(request, route.provider, endpoint, _parsed(request))
+        exchange, call = self._arrived(request, route.provider, endpoint, parsed(request))
         return self._failure(failure, exchange, endpoint, call)
 
     def _failure(self, failure: FakeLLMFailure, exchange: Exchange, endpoint: Endpoint, call: Call) -> Response:
@@ -895,15 +896,6 @@ def _repeated(request: Request) -> bytes:
     """What of a body is the same in a retry."""
     kind = request.headers.get("content-type", "")
     return without_boundary(request) if kind.startswith("multipart/") else request.body
-
-
-def _parsed(request: Request) -> Any:
-    if not request.body:
-        return None
-    try:
-        return _json.loads(request.body)
-    except ValueError:
-        return form(request)
 
 
 def _default(options: Options) -> Turn | None:

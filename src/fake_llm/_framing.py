@@ -6,6 +6,7 @@ options of `Framing` bend them for one turn.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import zlib
@@ -231,11 +232,14 @@ class AwsEventStream:
     Attributes:
         dumps: The style of the JSON.
         pad: Payload and its bytes to padded bytes, as the vendor hides the length of its tokens.
+        envelope: Whether each event is the JSON of another vocabulary, which travels as base64 in a `chunk`: an
+            `Event` with a name is written as a dict with that name for its key. Exceptions have frames of their own.
     """
 
     dumps: Callable[[Any], bytes] = _json.sorted_keys
     content_type: str = "application/vnd.amazon.eventstream"
     pad: Callable[[Any, bytes], bytes] | None = None
+    envelope: bool = False
 
     def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
         pieces: list[bytes] = []
@@ -243,6 +247,8 @@ class AwsEventStream:
             if isinstance(event, (bytes, str)):
                 pieces.append(event if isinstance(event, bytes) else event.encode())
                 continue
+            if self.envelope and not _is_exception(event):
+                event = Event("chunk", self._enveloped(event, framing))
             name, payload = (event.name, event.payload) if isinstance(event, Event) else _unwrapped(event)
             data = self.dumps(payload)
             if framing.padding and self.pad is not None:
@@ -250,8 +256,20 @@ class AwsEventStream:
             pieces.append(_aws_frame(name or "chunk", _escaped(data) if framing.ascii else data))
         return pieces
 
+    def _enveloped(self, event: Any, framing: Framing) -> dict[str, str]:
+        """One event of another vocabulary as the payload of a `chunk`."""
+        if isinstance(event, Event):
+            event = event.payload if event.name is None else {event.name: event.payload}
+        data = self.dumps(event)
+        return {"bytes": base64.b64encode(_escaped(data) if framing.ascii else data).decode()}
+
     def end(self, framing: Framing = PLAIN) -> bytes:
         return b""
+
+
+def _is_exception(event: Any) -> bool:
+    name = event.name if isinstance(event, Event) else _unwrapped(event)[0]
+    return name is not None and name.endswith("Exception")
 
 
 def _unwrapped(event: Any) -> tuple[str | None, Any]:

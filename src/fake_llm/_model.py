@@ -441,6 +441,8 @@ class View:
             `seed`, `n` under these names, the rest under the vendor's.
         whole: Whether the request is the whole truth: `False` with `previous_response_id`, stored
             prompts, cached contents.
+        server_tools: The offered tools that the provider runs itself, under every name by which a `ServerTool` may
+            speak of them; `None` where the dialect doesn't read them, and then none is checked.
     """
 
     messages: tuple[Message, ...] = ()
@@ -450,6 +452,7 @@ class View:
     schema: Mapping[str, Any] | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     whole: bool = True
+    server_tools: frozenset[str] | None = None
 
 
 public(Event, Message, ToolResult, Usage)

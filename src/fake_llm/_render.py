@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from fake_llm import _json
+from fake_llm._auto import automatic
 from fake_llm._dialect import Choice, Delta, Exchange, Plain, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
@@ -37,6 +38,7 @@ from fake_llm._script import Broken, Verbatim
 from fake_llm._services._base import Store
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
+    Auto,
     Disconnect,
     Embedding,
     Error,
@@ -46,6 +48,7 @@ from fake_llm._turns import (
     Raw,
     Refusal,
     Reply,
+    ServerTool,
     Stall,
     Structured,
     Then,
@@ -203,8 +206,12 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
     parts: list[ReadyPart] = []
     calls = 0
     for part in reply.parts:
-        if isinstance(part, Json):
-            ready: Any = _json.text(part.value)
+        if isinstance(part, Auto) and str not in dialect.carries:
+            continue  # what isn't chat is made up by itself
+        if isinstance(part, Auto):
+            ready: Any = automatic(view)
+        elif isinstance(part, Json):
+            ready = _json.text(part.value)
         elif isinstance(part, Structured):
             ready = _placed(part.value, view, strict=strict)
         else:
@@ -277,6 +284,8 @@ def _check(choice: Choice, view: View) -> None:
     for call in calls:
         if call.check:
             _check_call(call, view)
+    for tool in choice.of(ServerTool):
+        _check_server_tool(tool, view)
     if view.schema is not None and not calls and choice.finish_reason in ("stop", "stop_sequence") and choice.parts:
         _check_text(choice.text, view.schema)
     size = view.params.get("dimensions")
@@ -318,6 +327,24 @@ def _check_call(call: ToolCall, view: View) -> None:
                 "Write arguments that fit, or check=False for a model that misbehaves.",
             )
         )
+
+
+def _check_server_tool(tool: ServerTool, view: View) -> None:
+    """Refuse a tool of the provider that the request doesn't offer, or that its tool choice rules out."""
+    offered = view.server_tools
+    if offered is None or (tool.name in offered and view.tool_choice.mode != "none"):
+        return
+    raise ScriptMismatchError(
+        sentence(
+            f"The turn has the provider's tool {tool.name!r}.",
+            "The tool choice of the request allows no tool."
+            if tool.name in offered
+            else f"The request offers {', '.join(map(repr, sorted(offered)))} of those that the provider runs."
+            if offered
+            else "The request offers no tools that the provider runs.",
+            f"Let the code offer it, or write Reply(ServerTool({tool.name!r}, …), check=False) for a model that misbehaves.",
+        )
+    )
 
 
 def _check_choice(call: ToolCall, choice: ToolChoice) -> None:

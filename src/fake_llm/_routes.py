@@ -233,5 +233,8 @@ class Routes:
 
 
 def paths_of(provider: Provider) -> list[str]:
-    """The paths that are answered, for people."""
-    return [f"{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}" for endpoint in provider.endpoints]
+    """The paths that are answered, for people: all but those of files, batches and the like, of which there are many."""
+    shown = [endpoint for endpoint in provider.endpoints if not endpoint.deliberate]
+    paths = [f"{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}" for endpoint in shown]
+    left = len(provider.endpoints) - len(shown)
+    return [*paths, f"and {left} more (fake-llm providers {provider.name})"] if left else paths

@@ -309,6 +309,7 @@ class Rule:
         turns: One repeats for ever, several are a queue.
         pace: What the rule says about its replies.
         used: How often it has answered.
+        gate: A text without which it fits no call, by the name of its condition: what is looked at first.
     """
 
     predicates: tuple[Callable[[Call], Any], ...] = ()
@@ -326,6 +327,7 @@ class Rule:
     turns: tuple[Turn, ...] = ()
     pace: Pace = field(default_factory=Pace)
     used: int = 0
+    gate: tuple[str, str] | None = None
 
     @property
     def left(self) -> float:
@@ -369,6 +371,8 @@ class Rule:
         _check_operation(self.operation)
         for name in _PATTERNS:
             _check_pattern(name, getattr(self, name))
+        asked = ((name, getattr(self, name)) for name in _TEXTS)
+        self.gate = next(((name, wanted) for name, wanted in asked if isinstance(wanted, str)), None)
 
     def misfit(self, call: Call) -> str | None:
         """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
@@ -393,14 +397,10 @@ class Rule:
                 yield f"{name}={_shown(wanted)}, but {value!r} came"
         if self.stream is not None and self.stream is not call.stream:
             yield f"stream={self.stream}, but {call.stream} came"
-        for name, wanted, text in (
-            ("input", self.input, _input),
-            ("last", self.last, _last),
-            ("system", self.system, _system),
-            ("tool_result", self.tool_result, _results),
-        ):
-            if wanted is not None and not _found(wanted, text(call)):
-                yield f"{name}={_shown(wanted)} isn't in {clipped(text(call), 80)!r}"
+        for name, text in _TEXTS.items():
+            piece: Pattern | None = getattr(self, name)
+            if piece is not None and not _found(piece, text(call)):
+                yield f"{name}={_shown(piece)} isn't in {clipped(text(call), 80)!r}"
         if self.tool is not None and not _speaks_of(self.tool, call):
             yield f"tool={self.tool!r} is neither called nor named"
         if self.turn is not None:
@@ -500,6 +500,15 @@ def _results(call: Call) -> str:
     return " ".join(result.text for result in call.tool_results)
 
 
+_TEXTS: Final[Mapping[str, Callable[[Call], str]]] = {
+    "input": _input,
+    "last": _last,
+    "system": _system,
+    "tool_result": _results,
+}
+"""The texts of a call that rules look into."""
+
+
 def _speaks_of(tool: str, call: Call) -> bool:
     results = [result.name for message in call.messages for result in message.tool_results]
     if results and results[-1] == tool:
@@ -581,8 +590,20 @@ class Script:
         return Taken(self.queue.popleft(), _NO_PACE, lambda: bool(self.queue))
 
     def from_rules(self, call: Call, misfits: list[Misfit]) -> Iterator[Taken]:
-        """A turn of each rule that fits, in order, then the default; why others don't goes into `misfits`."""
+        """A turn of each rule that fits, in order, then the default.
+
+        Why others don't goes into `misfits`, but for those whose text isn't there: of a thousand rules these are nearly all.
+        """
+        texts: dict[str, str] = {}
         for rule in tuple(self.rules):
+            gate = rule.gate
+            if gate is not None:
+                name, wanted = gate
+                text = texts.get(name)
+                if text is None:
+                    text = texts[name] = _TEXTS[name](call)
+                if wanted not in text:
+                    continue
             with self.lock:
                 reason = rule.misfit(call)
                 turn = rule.next() if reason is None else None

@@ -19,6 +19,7 @@ _FLAT: Final = {
     **dict.fromkeys(("role", "type", "id"), 0),
     **dict.fromkeys(
         (
+            "bytes",
             "data",
             "url",
             "image_url",
@@ -46,7 +47,10 @@ _CONVERSATION: Final = frozenset(
         "tools",
         "functions",
         "response_format",
+        "toolConfig",
         "prompt",
+        "inputText",
+        *("message", "chat_history", "preamble", "tool_results", "documents"),  # Cohere's
     }
 )
 
@@ -69,7 +73,7 @@ def input_tokens(body: Any) -> int:
             continue
         if isinstance(value, str):
             total += tokens(value)
-        elif key in ("tools", "functions", "response_format"):
+        elif key in ("tools", "functions", "response_format", "toolConfig"):
             if value:
                 total += tokens(_json.text(value))
         elif value:

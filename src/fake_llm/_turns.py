@@ -26,6 +26,7 @@ __all__ = [
     "PART_TYPES",
     "THEN_TYPES",
     "Audio",
+    "Auto",
     "Citation",
     "Disconnect",
     "Embedding",
@@ -457,8 +458,20 @@ def _numbers(given: Any) -> tuple[float, ...]:
 _LEAST: Final = -3.4028234663852886e38  # what 32 bits hold: beyond, base64 would say infinity
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Auto(_Value):
+    """A turn made up from the request's own schema: JSON that fits, a call of a tool with arguments that fit, or a text.
+
+    Structured output, and a tool that the request forces, are given; else the first tool is called until a result has come
+    since the last user message; else it is a short text. The same request always gets the same.
+
+    >>> Reply(Auto(), delay=0.5)
+    Reply(Auto(), delay=0.5)
+    """
+
+
 Part: TypeAlias = (
-    "str | ToolCall | Thinking | Refusal | Image | Audio | Citation | ServerTool | Json | Structured | Embedding"
+    "str | ToolCall | Thinking | Refusal | Image | Audio | Citation | ServerTool | Json | Structured | Embedding | Auto"
 )
 PART_TYPES = (
     str,
@@ -472,6 +485,7 @@ PART_TYPES = (
     Json,
     Structured,
     Embedding,
+    Auto,
 )
 
 
@@ -1191,6 +1205,7 @@ def _class_path(value: Any) -> str:
 
 public(
     Audio,
+    Auto,
     Citation,
     Disconnect,
     Embedding,

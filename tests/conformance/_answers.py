@@ -26,17 +26,20 @@ FREE = frozenset(
         "created",
         "created_at",
         "completed_at",
+        "expires_at",
         "createTime",
         "system_fingerprint",
         "obfuscation",
         "item_id",
         "responseId",
         "encrypted_content",
+        "encrypted_index",
         "thoughtSignature",
         "sequence_number",
         "inference_geo",
         "seed",
         "token_id",
+        *("response_id", "generation_id"),
         "end_offset",
         "total_duration",
         "load_duration",
@@ -172,8 +175,10 @@ def _gemini_logprobs(document: Mapping[str, Any]) -> list[Sequence[Any] | None]:
 _LOGPROBS: Mapping[str, Callable[[Mapping[str, Any]], list[Sequence[Any] | None]]] = {
     "openai_chat": _chat_logprobs,
     "openai_responses": _responses_logprobs,
+    "openai_completions": lambda document: [],
     "anthropic_messages": lambda document: [],
     "gemini": _gemini_logprobs,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda document: []),
     "ollama_chat": lambda document: [document.get("logprobs")],
     "ollama_generate": lambda document: [document.get("logprobs")],
 }
@@ -264,7 +269,7 @@ def _anthropic_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
         elif kind == "content_block_delta":
             _add_block_delta(document["content"][event["index"]], event["delta"])
         elif kind == "message_delta":
-            document |= event["delta"]
+            document |= event["delta"] | {key: event[key] for key in ("context_management",) if key in event}
             document["usage"] |= event["usage"]
     for block in document["content"]:
         if "_json" in block:
@@ -276,8 +281,11 @@ def _add_block_delta(block: dict[str, Any], delta: dict[str, Any]) -> None:
     if delta["type"] == "input_json_delta":
         block["_json"] = block.get("_json", "") + delta["partial_json"]
         return
-    key = delta["type"].removesuffix("_delta")
-    block[key] = block.get(key, "") + delta[key]
+    if delta["type"] == "citations_delta":
+        block["citations"].append(delta["citation"])
+        return
+    key = "content" if delta["type"] == "compaction_delta" else delta["type"].removesuffix("_delta")
+    block[key] = (block.get(key) or "") + delta[key]
 
 
 def _partial(text: str) -> Any:
@@ -311,6 +319,40 @@ def _add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
+def _cohere_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for event in events:
+        kind, said = event["type"], event.get("delta", {}).get("message") or {}
+        if kind == "message-start":
+            document = {"id": event["id"], "message": {"role": said["role"]}}
+        message = document["message"]
+        if kind == "content-start":
+            message.setdefault("content", []).append(said["content"])
+        elif kind == "content-delta":
+            ((key, piece),) = said["content"].items()
+            message["content"][event["index"]][key] += piece
+        elif kind == "tool-plan-delta":
+            message["tool_plan"] = message.get("tool_plan", "") + said["tool_plan"]
+        elif kind == "tool-call-start":
+            message.setdefault("tool_calls", []).append(said["tool_calls"])
+        elif kind == "tool-call-delta":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] += said["tool_calls"]["function"]["arguments"]
+        elif kind == "tool-call-end":
+            function = message["tool_calls"][event["index"]]["function"]
+            function["arguments"] = function["arguments"] or "{}"
+        elif kind == "citation-start":
+            message.setdefault("citations", []).append(said["citations"])
+        elif kind == "message-end":
+            document |= event["delta"]
+    return document
+
+
+def _cohere_v1_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = events[-1]["response"]
+    return document
+
+
 def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
     document = copy.deepcopy(events[-1])
     holder = document.get("message", document)
@@ -327,8 +369,11 @@ def _ollama_whole(events: list[dict[str, Any]]) -> dict[str, Any]:
 _ACCUMULATORS: Mapping[str, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
     "openai_chat": _chat_whole,
     "openai_responses": _responses_whole,
+    "openai_completions": lambda events: events[-1],
     "anthropic_messages": _anthropic_whole,
     "gemini": _gemini_whole,
+    "cohere_chat_v2": _cohere_whole,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1_whole),
     "ollama_chat": _ollama_whole,
     "ollama_generate": _ollama_whole,
 }
@@ -365,6 +410,10 @@ def _kind(dialect: str, event: Mapping[str, Any]) -> str:
         if not choices:
             return "prompt chunk" if "prompt_filter_results" in event else "usage chunk"
         return f"{_chat_delta(choices[0])} chunk"
+    if dialect.startswith("cohere"):
+        content = (event.get("delta", {}).get("message") or {}).get("content") or {}
+        named = " ".join(key for key in ("text", "thinking") if key in content)
+        return f"{event.get('type') or event['event_type']} {named}".strip()
     inner = event.get("item") or event.get("part") or event.get("content_block") or event.get("delta")
     named = inner.get("type") if isinstance(inner, dict) else None
     return f"{event['type']} {named}" if named else str(event["type"])
@@ -433,81 +482,17 @@ def _chat_excluded(recording: Recording, document: Mapping[str, Any]) -> str | N
         return "a host's older wire"
     if recording.provider == "mistral" and document["model"].startswith("zai-"):
         return "a model of another vendor"
-    for choice in document["choices"]:
-        message = choice.get("message") or {}
-        for key, kind in (
-            ("audio", "audio output"),
-            ("function_call", "legacy functions"),
-            ("annotations", "citations"),
-        ):
-            if message.get(key):
-                return kind
     return None
 
 
 def _responses_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if not document or document.get("status") not in ("completed", "incomplete"):
-        return (
-            "error in a stream"
-            if recording.document is None and not recording.body.get("background")
-            else "background"
-            if recording.body.get("background")
-            else "failed answers"
-        )
-    if recording.body.get("background"):
-        return "background"
-    others = sorted({item["type"] for item in document["output"]} - {"message", "function_call", "reasoning"})
-    if others:
-        return (
-            "compaction"
-            if "compaction" in others
-            else "MCP"
-            if any("mcp" in kind for kind in others)
-            else "items of built-in tools"
-        )
-    if any(tool["type"] != "function" for tool in recording.body.get("tools") or ()):
-        return "built-in tools offered"
-    if any(
-        part.get("annotations") for item in document["output"] if item["type"] == "message" for part in item["content"]
-    ):
-        return "citations"
-    return None
-
-
-def _anthropic_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    starts = [event["content_block"] for event in recording.events if event["type"] == "content_block_start"]
-    blocks = starts if recording.document is None else document["content"]
-    others = {block["type"] for block in blocks} - {"text", "tool_use", "thinking", "redacted_thinking"}
-    if others:
-        return (
-            "MCP"
-            if any("mcp" in kind for kind in others)
-            else "compaction"
-            if "compaction" in others
-            else "server tools"
-        )
-    if any("citations" in block for block in blocks):
-        return "citations"
-    if "context_management" in recording.body:
-        return "context management"
+    if not document or document.get("status") not in ("completed", "incomplete", "queued"):
+        return "error in a stream" if recording.document is None else "error with a status of 200"
     return None
 
 
 def _gemini_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
-    if recording.broken:
-        return "error in a stream"
-    if "promptFeedback" in document and not document.get("candidates"):
-        return "blocked prompts"
-    for candidate in document.get("candidates") or ():
-        for key in ("groundingMetadata", "urlContextMetadata", "citationMetadata"):
-            if key in candidate:
-                return "citations" if key.startswith("citation") else "grounding"
-        for part in (candidate.get("content") or {}).get("parts") or ():
-            if "executableCode" in part or "codeExecutionResult" in part:
-                return "code execution"
-            if "inlineData" in part:
-                return f"{part['inlineData']['mimeType'].partition('/')[0]} output"
-    return None
+    return "error in a stream" if recording.broken else None
 
 
 def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str | None:
@@ -517,8 +502,10 @@ def _ollama_excluded(recording: Recording, document: Mapping[str, Any]) -> str |
 _EXCLUDERS: Mapping[str, Callable[[Recording, Mapping[str, Any]], str | None]] = {
     "openai_chat": _chat_excluded,
     "openai_responses": _responses_excluded,
-    "anthropic_messages": _anthropic_excluded,
+    "openai_completions": lambda recording, document: None,
+    "anthropic_messages": lambda recording, document: None,
     "gemini": _gemini_excluded,
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), lambda recording, document: None),
     "ollama_chat": _ollama_excluded,
     "ollama_generate": _ollama_excluded,
 }

@@ -145,6 +145,20 @@ def _openai_responses(url: str, body: Mapping[str, Any]) -> Facts:
     )
 
 
+def _openai_completions(url: str, body: Mapping[str, Any]) -> Facts:
+    prompts = [body["prompt"]] if isinstance(body["prompt"], str) else body["prompt"]
+    return Facts(
+        [Said("user", [prompt]) for prompt in prompts],
+        [],
+        {},
+        None,
+        body["model"],
+        bool(body.get("stream")),
+        body.get("max_tokens"),
+        body.get("temperature"),
+    )
+
+
 def _response_item(item: Mapping[str, Any]) -> Said | None:
     kind = item.get("type", "message")
     if kind == "message":
@@ -165,7 +179,7 @@ def _anthropic_messages(url: str, body: Mapping[str, Any]) -> Facts:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         results = [block for block in blocks if block["type"] == "tool_result"]
         messages += [
-            Said("tool", [], [], (block["tool_use_id"], "\n".join(_texts(block.get("content"))))) for block in results
+            Said("tool", [], [], (block["tool_use_id"], "\n".join(_given(block.get("content"))))) for block in results
         ]
         rest = [block for block in blocks if block["type"] in ("text", "tool_use", *_MEDIA)]
         if rest or not results:
@@ -178,10 +192,16 @@ def _anthropic_messages(url: str, body: Mapping[str, Any]) -> Facts:
         {tool["name"]: tool["input_schema"] for tool in body.get("tools") or () if "input_schema" in tool},
         asked["schema"] if asked.get("type") == "json_schema" else None,
         body.get("model"),
-        bool(body.get("stream")),
+        bool(body.get("stream")) or url.endswith(("/invoke-with-response-stream", ":streamRawPredict")),
         body.get("max_tokens"),
         body.get("temperature"),
     )
+
+
+def _given(content: Any) -> list[str]:
+    """The texts of a result; of a tool that was found, its name."""
+    found = content if isinstance(content, list) else []
+    return [block["tool_name"] for block in found if block["type"] == "tool_reference"] or _texts(content)
 
 
 def _gemini(url: str, body: Mapping[str, Any]) -> Facts:
@@ -229,6 +249,49 @@ def _camel(key: str) -> str:
     return re.sub(r"_(\w)", lambda found: found[1].upper(), key)
 
 
+def _cohere_texts(content: Any) -> list[str]:
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return [
+        part["text"] if part["type"] == "text" else json.dumps(part["document"]["data"])
+        for part in parts
+        if part["type"] in ("text", "document")
+    ]
+
+
+def _cohere_chat_v2(url: str, body: Mapping[str, Any]) -> Facts:
+    messages: list[Said] = []
+    for sent in body["messages"]:
+        calls = [
+            (call["function"]["name"], _parsed(call["function"]["arguments"])) for call in sent.get("tool_calls") or ()
+        ]
+        plan = [sent["tool_plan"]] if sent.get("tool_plan") else []
+        said = Said(sent["role"], plan + _cohere_texts(sent.get("content")), calls)
+        if said.role == "tool":
+            said.result = (sent["tool_call_id"], "\n".join(said.texts))
+        messages.append(said)
+    functions = [tool["function"] for tool in body.get("tools") or ()]
+    asked = body.get("response_format") or {}
+    return Facts(
+        messages,
+        [text for said in messages if said.role == "system" for text in said.texts],
+        {function["name"]: function["parameters"] for function in functions},
+        asked.get("json_schema", _JSON_MODE) if asked.get("type") == "json_object" else None,
+        body["model"],
+        bool(body.get("stream")),
+        body.get("max_tokens"),
+        body.get("temperature"),
+    )
+
+
+_COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
+
+
+def _cohere_v1(url: str, body: Mapping[str, Any]) -> Facts:
+    history = [Said(_COHERE_ROLES[turn["role"]], [turn["message"]]) for turn in body.get("chat_history") or ()]
+    messages = [*history, Said("user", [body.get("message") or body["prompt"]])]
+    return Facts(messages, [], {}, None, body.get("model"), bool(body.get("stream")))
+
+
 def _ollama_chat(url: str, body: Mapping[str, Any]) -> Facts:
     messages: list[Said] = []
     for sent in body["messages"]:
@@ -263,8 +326,11 @@ def _ollama(body: Mapping[str, Any], messages: list[Said], system: list[str]) ->
 _EXTRACTORS: Mapping[str, Callable[[str, Mapping[str, Any]], Facts]] = {
     "openai_chat": _openai_chat,
     "openai_responses": _openai_responses,
+    "openai_completions": _openai_completions,
     "anthropic_messages": _anthropic_messages,
     "gemini": _gemini,
+    "cohere_chat_v2": _cohere_chat_v2,
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), _cohere_v1),
     "ollama_chat": _ollama_chat,
     "ollama_generate": _ollama_generate,
 }

@@ -24,24 +24,35 @@ _LIKE_OPENAI = (
     *("openai", "azure", "cerebras", "deepseek", "groq", "huggingface"),
     *("mistral", "ollama", "openrouter", "perplexity", "together", "xai"),
 )
+_INVOKED = tuple(f"bedrock/{name}/*-family-{{}}-*" for name in ("invoke-model", "invoke-model-with-response-stream"))
 _RAW_PREDICT = ("publisher-anthropic-rawPredict", "publisher-anthropic-streamRawPredict")
 _GENERATE = ("generateContent", "streamGenerateContent")
 
 DIALECTS: Mapping[str, tuple[str, ...]] = {
     "openai_chat": (*(f"{name}/chat-completions" for name in _LIKE_OPENAI), "gemini/openai-compat"),
     "openai_responses": tuple(f"{name}/responses" for name in ("openai", "azure", "deepseek", "openrouter", "xai")),
-    "anthropic_messages": ("anthropic/messages", *(f"vertex/{name}" for name in _RAW_PREDICT)),
+    "openai_completions": ("azure/completions", "together/completions"),
+    "anthropic_messages": (
+        *("anthropic/messages", "anthropic/count-tokens"),
+        *(f"vertex/{name}" for name in _RAW_PREDICT),
+        *(place.format("anthropic") for place in _INVOKED),
+    ),
     "gemini": tuple(f"{name}/{verb}" for name in ("gemini", "vertex") for verb in _GENERATE),
+    "cohere_chat_v2": ("cohere/v2-chat",),
+    "cohere_chat_v1": ("cohere/v1-chat",),
+    "cohere_generate_v1": ("cohere/v1-generate",),
     "ollama_chat": ("ollama/api-chat",),
     "ollama_generate": ("ollama/api-generate",),
 }
-"""Which folders of recordings are read by which dialect."""
+"""Which folders of recordings are read by which dialect: all of a folder, or the files that a pattern fits."""
 
 ANSWERED: Mapping[str, frozenset[str]] = {
     "openai_chat": frozenset({*_LIKE_OPENAI, "gemini"}),
     "openai_responses": frozenset({"openai", "azure", "deepseek", "openrouter", "xai"}),
-    "anthropic_messages": frozenset({"anthropic"}),
+    "openai_completions": frozenset({"azure", "together"}),
+    "anthropic_messages": frozenset({"anthropic", "bedrock", "vertex"}),
     "gemini": frozenset({"gemini", "vertex"}),
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), frozenset({"cohere"})),
     "ollama_chat": frozenset({"ollama"}),
     "ollama_generate": frozenset({"ollama"}),
 }
@@ -50,7 +61,9 @@ ANSWERED: Mapping[str, frozenset[str]] = {
 _URLS: Mapping[str, str] = {
     "openai_chat": "https://api.openai.com/v1/chat/completions",
     "openai_responses": "https://api.openai.com/v1/responses",
+    "openai_completions": "https://api.openai.com/v1/completions",
     "anthropic_messages": "https://api.anthropic.com/v1/messages",
+    "cohere_chat_v2": "https://api.cohere.com/v2/chat",
     "ollama_chat": "http://localhost:11434/api/chat",
 }
 
@@ -81,7 +94,7 @@ class Recording:
     @property
     def answered(self) -> bool:
         """Whether our answer is to look like this one."""
-        return self.provider in ANSWERED[self.dialect]
+        return self.provider in ANSWERED[self.dialect] and "-count-tokens-" not in self.id
 
     @property
     def difference(self) -> Difference:
@@ -109,17 +122,21 @@ def recordings(dialect: str) -> tuple[Recording, ...]:
 def _files(places: Iterable[str]) -> list[Path]:
     folder = shared_dir()
     assert folder is not None
-    return [path for place in places for path in sorted((folder / "recordings" / place).glob("*.json"))]
+    return [
+        path
+        for place in places
+        for path in sorted((folder / "recordings").glob(f"{place}{'' if '*' in place else '/*'}.json"))
+    ]
 
 
 def _recording(dialect: str, path: Path) -> Recording:
     data = json.loads(path.read_bytes())
     response, request = data["response"], data["request"]
-    lines = [{"data": event} if "done" in event else event for event in response["stream"] or ()]  # JSON lines are bare
-    document, events = (
-        response["body"],
-        tuple(event["data"] for event in lines if isinstance(event.get("data"), dict)),
-    )
+    lines = [
+        {"data": event} if "done" in event or "event_type" in event else event for event in response["stream"] or ()
+    ]  # JSON lines are bare
+    payloads = (_payload(event) for event in lines)
+    document, events = response["body"], tuple(payload for payload in payloads if isinstance(payload, dict))
     if isinstance(document, list):  # a JSON array is a stream in another framing
         document, events = None, tuple(document)
     asked = isinstance(request["body"], dict)
@@ -133,8 +150,13 @@ def _recording(dialect: str, path: Path) -> Recording:
         body=body,
         document=document,
         events=events,
-        broken=any("data" not in event and "comment" not in event for event in lines),
+        broken=any(_payload(event) is None and "comment" not in event for event in lines),
     )
+
+
+def _payload(event: Mapping[str, Any]) -> Any:
+    """What one event says, out of its envelope."""
+    return event.get("data", event.get("payload_bytes_decoded"))
 
 
 def _smallest_request(
@@ -185,7 +207,8 @@ def load(name: str) -> Dialect:
 @cache
 def errors(dialect: str) -> tuple[dict[str, Any], ...]:
     """The bodies of all errors that the dialect's own vendors were recorded to answer with."""
-    places = [place for place in DIALECTS[dialect] if place.partition("/")[0] in ANSWERED[dialect]]
+    folders = ("cohere/v2-chat", "cohere/v2-embed") if dialect.startswith("cohere") else DIALECTS[dialect]
+    places = [place for place in folders if place.partition("/")[0] in ANSWERED[dialect]]
     if dialect == "ollama_generate":  # one server says both
         places += DIALECTS["ollama_chat"]
     found = [json.loads(path.read_bytes())["response"] for path in _files(places)]

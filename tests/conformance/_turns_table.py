@@ -9,7 +9,7 @@ from typing import Any
 
 from fake_llm._dialect import Asked, Choice, Dialect, Exchange, Ids
 from fake_llm._model import Headers, Request, Usage
-from fake_llm._turns import Refusal, Thinking, ToolCall
+from fake_llm._turns import Audio, Citation, Refusal, ServerTool, Thinking, ToolCall
 
 __all__ = ["TURNS", "Turn", "exchange"]
 
@@ -39,13 +39,17 @@ class Turn:
     logprobs: tuple[Any, ...] | None = None
     usage: Usage = _USAGE
     include_usage: bool = True
+    only: str | None = None
+    """The dialects, between blanks, that say it as their schema has it: the judge of Gemini's is Vertex AI's."""
     broken: bool = False
     """Whether its arguments aren't JSON: where arguments are an object on the wire, no schema lets that through."""
 
     def carried(self, dialect: Dialect) -> bool:
         """Whether the vendor can say this."""
         kinds = {type(part) for parts, _ in self.choices for part in parts}
-        speakable = not self.broken or dialect.name.startswith("openai")
+        speakable = (not self.broken or dialect.name.startswith("openai")) and (
+            self.only is None or dialect.name in self.only.split()
+        )
         return speakable and kinds <= dialect.carries and (len(self.choices) == 1 or dialect.choices)
 
 
@@ -55,6 +59,8 @@ def _said(*parts: Any, finish: str = "stop", **asked: Any) -> Turn:
 
 _PARIS = ToolCall("get_weather", {"city": "Paris"})
 _OSLO = ToolCall("get_weather", {"city": "Oslo"})
+
+_ASKED = {"server": "wiki", "name": "ask", "arguments": {"question": "Who?"}}
 
 TURNS: Mapping[str, Turn] = {
     "text": _said("It is sunny in Paris, as ever."),
@@ -83,6 +89,26 @@ TURNS: Mapping[str, Turn] = {
     "two-choices": Turn(choices=((("Heads.",), "stop"), (("Tails, by all means.",), "length"))),
     "usage": _said("Hello.", usage=Usage(100, 50, cached_tokens=64, cache_write_tokens=8, reasoning_tokens=30)),
     "no-usage": _said("Hello.", usage=Usage(0, 0)),
+    "citation": _said(
+        *("The sky is ", Citation("blue", "https://sky.example", title="Sky"), "."), only="openai_chat openai_responses"
+    ),
+    "web-search": _said(
+        ServerTool("web_search", {"query": "sky"}, [{"url": "https://sky.example", "title": "Sky"}]), "It is blue."
+    ),
+    "code-execution": _said(ServerTool("code_execution", {"code": "print(1 + 1)"}, "2\n"), "Two."),
+    "file-search": _said(ServerTool("file_search", {"query": "sky"}, []), "Blue.", only="openai_responses"),
+    "file-citation": _said(Citation("Blue", "file-1", title="sky.txt"), ".", only="openai_responses"),
+    "mcp": _said(ServerTool("mcp", _ASKED, "Ada."), "Ada.", only="openai_responses"),
+    "mcp-failed": _said(ServerTool("mcp", _ASKED, error="It broke."), "No.", only="openai_responses"),
+    "mcp-tools": _said(
+        ServerTool("mcp_list_tools", {"server": "wiki"}, [{"name": "ask", "input_schema": {"type": "object"}}]),
+        only="openai_responses",
+    ),
+    "mcp-approval": _said(ServerTool("mcp_approval_request", _ASKED), only="openai_responses"),
+    "tool-search": _said(ServerTool("tool_search", {"paths": ["ask"]}, []), only="openai_responses"),
+    "hosted-shell": _said(ServerTool("shell", {"commands": ["ls"]}, "a.txt"), only="openai_responses"),
+    "compaction": _said("Long.", ServerTool("compaction", {}, "gAAAAA"), only="openai_responses"),
+    "sound": _said(Audio(b"RIFF....WAVE", transcript="Hello!")),
     "logprobs": _said("Hello there", logprobs=(("Hello", -0.25), (" there", -1.5))),
 }
 
@@ -114,17 +140,22 @@ def _with_id(dialect: Dialect, ids: Ids, part: Any) -> Any:
 _PROVIDERS = {
     "openai_chat": "openai",
     "openai_responses": "openai",
+    "openai_completions": "openai",
     "anthropic_messages": "anthropic",
     "gemini": "gemini",
     "ollama_chat": "ollama",
+    **dict.fromkeys(("cohere_chat_v2", "cohere_chat_v1", "cohere_generate_v1"), "cohere"),
     "ollama_generate": "ollama",
 }
 _MODELS = {
     "openai_chat": "gpt-4o",
     "openai_responses": "gpt-5",
+    "openai_completions": "gpt-3.5-turbo-instruct",
     "anthropic_messages": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
     "ollama_chat": "qwen3:8b",
+    "cohere_chat_v2": "command-a-reasoning-08-2025",
+    **dict.fromkeys(("cohere_chat_v1", "cohere_generate_v1"), "command-a-03-2025"),
     "ollama_generate": "qwen3:8b",
 }
 
@@ -164,6 +195,17 @@ def _responses(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
     if stream:
         body["stream"] = True
     return "https://api.openai.com/v1/responses", body
+
+
+def _completions(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": "gpt-3.5-turbo-instruct", "prompt": "Hello"}
+    if turn.logprobs:
+        body["logprobs"] = 2
+    if len(turn.choices) > 1:
+        body["n"] = len(turn.choices)
+    if stream:
+        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if turn.include_usage else {})}
+    return "https://api.openai.com/v1/completions", body
 
 
 def _anthropic(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
@@ -233,11 +275,52 @@ def _ollama(turn: Turn, stream: bool) -> dict[str, Any]:
     }
 
 
+def _cohere_v2(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v2"], "messages": [{"role": "user", "content": "Hello"}]}
+    if turn.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _TOOLS.items()
+        ]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "json_schema": _SCHEMA}
+    if turn.logprobs:
+        body["logprobs"] = True
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v2/chat", body
+
+
+def _cohere_v1(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {"model": _MODELS["cohere_chat_v1"], "message": "Hello"}
+    if turn.tools:
+        body["tools"] = [{"name": name, "description": name} for name in _TOOLS]
+    if turn.schema:
+        body["response_format"] = {"type": "json_object", "schema": _SCHEMA}
+    if stream:
+        body["stream"] = True
+    return "https://api.cohere.com/v1/chat", body
+
+
+def _cohere_generate(turn: Turn, stream: bool) -> tuple[str, dict[str, Any]]:
+    several = {"num_generations": len(turn.choices)} if len(turn.choices) > 1 else {}
+    body = {
+        "model": _MODELS["cohere_generate_v1"],
+        "prompt": "Hello",
+        **several,
+        **({"stream": True} if stream else {}),
+    }
+    return "https://api.cohere.com/v1/generate", body
+
+
 _REQUESTS = {
     "openai_chat": _chat,
     "openai_responses": _responses,
+    "openai_completions": _completions,
     "anthropic_messages": _anthropic,
     "gemini": _gemini,
     "ollama_chat": _ollama_chat,
+    "cohere_chat_v2": _cohere_v2,
+    "cohere_chat_v1": _cohere_v1,
+    "cohere_generate_v1": _cohere_generate,
     "ollama_generate": _ollama_generate,
 }

@@ -105,8 +105,12 @@ def test_a_lost_key_is_told(dialect: str, monkeypatch: pytest.MonkeyPatch) -> No
 _KEPT_BY_ALL = {
     "openai_chat": "choices",
     "openai_responses": "output",
+    "openai_completions": "usage",
     "anthropic_messages": "stop_reason",
     "gemini": "candidates",
+    "cohere_chat_v2": "message",
+    "cohere_chat_v1": "chat_history",
+    "cohere_generate_v1": "generations",
     "ollama_chat": "message",
     "ollama_generate": "response",
 }

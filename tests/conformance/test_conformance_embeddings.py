@@ -18,9 +18,9 @@ pytestmark = needs_shared
 
 PLACES = (
     *("openai/embeddings", "azure/embeddings", "openrouter/embeddings", "perplexity/embeddings"),
-    *("gemini/batchEmbedContents", "mistral/embeddings", "ollama/api-embed"),
+    *("gemini/batchEmbedContents", "mistral/embeddings", "ollama/api-embed", "cohere/v1-embed", "cohere/v2-embed"),
 )
-OWN = ("openai", "gemini", "mistral", "ollama")
+OWN = ("openai", "gemini", "mistral", "ollama", "cohere")
 """Whose answers have exactly these keys; others add some of their own."""
 FILES: list[Path] = [
     path for place in PLACES for path in sorted((shared_dir() or Path()).glob(f"recordings/{place}/*.json"))
@@ -50,11 +50,13 @@ def test_a_recorded_request_is_answered(path: Path) -> None:
     response, call = _answered(recording)
     assert response.status_code == 200  # the fake has every model, and takes every key
     sent = body.get("input", [item["content"]["parts"][0]["text"] for item in body.get("requests", ())])
+    sent = body.get("texts", sent)
     assert list(call.user_texts) == ([sent] if isinstance(sent, str) else sent)
     assert call.operation == "embeddings"
     assert call.provider == recording["provider"]
     first = (body.get("requests") or [body])[0]
-    wanted = {first.get(name) for name in ("dimensions", "outputDimensionality", "output_dimensionality")} - {None}
+    names = ("dimensions", "outputDimensionality", "output_dimensionality", "output_dimension")
+    wanted = {first.get(name) for name in names} - {None}
     assert {call.params.get("dimensions")} - {None} == wanted
 
 

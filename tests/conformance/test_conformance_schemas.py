@@ -21,7 +21,7 @@ pytestmark = needs_shared
 STATUSES = (400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 529)
 _MAY_BE_NULL = {
     (dialect, f"error.{key}"): frozenset({"null"})
-    for dialect in ("openai_chat", "openai_responses")
+    for dialect in ("openai_chat", "openai_responses", "openai_completions")
     for key in ("code", "param")
 }
 """OpenAI's own schema of errors says so (2025)."""
@@ -49,6 +49,8 @@ def test_a_turn_is_what_the_schema_says(name: str, stream: bool, turn: str, reco
 @pytest.mark.parametrize("name", DIALECTS)
 def test_an_error_has_the_recorded_shape(name: str, error: str | int) -> None:
     dialect = load(name)
+    if not errors(name):
+        pytest.skip(f"no error of {dialect.label} was recorded")
     response = dialect.failure(exchange(dialect, "text", stream=False), Error(error))
     body = json.loads(response.body)
     recorded, ours = shape(errors(name), indexed=False), shape([body], indexed=False)

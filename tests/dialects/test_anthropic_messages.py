@@ -17,7 +17,18 @@ from fake_llm._dialect import Asked, Choice, Delta, Exchange, Ids
 from fake_llm._dialects.anthropic_messages import DIALECT, dumps, pad
 from fake_llm._framing import Sse, Whole
 from fake_llm._model import Headers, Message, Request, SentToolCall, ToolChoice, ToolResult, Usage, View
-from fake_llm._turns import ERROR_NAMES, Error, Framing, Image, Refusal, Reply, Thinking, ToolCall
+from fake_llm._turns import (
+    ERROR_NAMES,
+    Citation,
+    Error,
+    Framing,
+    Image,
+    Refusal,
+    Reply,
+    ServerTool,
+    Thinking,
+    ToolCall,
+)
 
 anthropic = pytest.importorskip("anthropic", reason="the anthropic SDK isn't installed")
 CURRENT = int(anthropic.__version__.split(".")[0]) >= 1
@@ -801,7 +812,7 @@ def test_sdk_types_are_those_of_this_sdk() -> None:
 
 def test_carries_what_it_can_write() -> None:
     assert Image not in DIALECT.carries
-    assert {str, ToolCall, Thinking, Refusal} == DIALECT.carries
+    assert {str, ToolCall, Thinking, Refusal, Citation, ServerTool} == DIALECT.carries
     drawn = DIALECT.tool_id(Ids(b"x"))
     assert drawn is not None
     assert drawn.startswith("toolu_01")

@@ -11,6 +11,7 @@ loop, so one adapter serves both flavours of an SDK.
 from __future__ import annotations
 
 import asyncio
+import base64
 import dataclasses
 import functools
 import importlib
@@ -76,6 +77,8 @@ class Ask:
         history: `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`.
         schema: Whether structured output by `SCHEMA` is asked for.
         force: The tool it is made to call, or `*` for any of them.
+        search: Whether the provider's own search of the web is offered.
+        speak: Whether sound is asked for.
     """
 
     history: tuple[Any, ...]
@@ -83,6 +86,8 @@ class Ask:
     schema: bool = False
     n: int | None = None
     force: str | None = None
+    search: bool = False
+    speak: bool = False
     mode: str = "whole"
     retries: int = 0
 
@@ -103,6 +108,10 @@ class Answer:
     id: str | None = None
     model: str | None = None
     native: Any = None
+    searched: tuple[str, ...] = ()
+    cited: tuple[tuple[str, str], ...] = ()
+    sound: bytes = b""
+    transcript: str = ""
 
 
 class Heard:
@@ -119,6 +128,12 @@ class Heard:
         self.id: str | None = None
         self.model: str | None = None
         self.native: Any = None
+        self.searched: list[str] = []
+        """What the provider has searched the web for."""
+        self.cited: list[tuple[str, str]] = []
+        """The pieces of the text that have a source, each with its URL."""
+        self.sound: list[str] = []
+        self.transcript: list[str] = []
 
     def say(self, text: str | None, index: int = 0) -> None:
         pieces = self.texts.setdefault(index, [])
@@ -157,6 +172,10 @@ class Heard:
             self.id,
             self.model,
             self.native,
+            tuple(self.searched),
+            tuple(self.cited),
+            b"".join(base64.b64decode(piece) for piece in self.sound),
+            "".join(self.transcript),
         )
 
 
@@ -235,6 +254,10 @@ class Chat:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         if ask.n:
             body["n"] = ask.n
+        if ask.search:
+            body["web_search_options"] = {}
+        if ask.speak:
+            body |= {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}
         return body
 
     @staticmethod
@@ -293,6 +316,17 @@ class Chat:
     @classmethod
     def _said(cls, heard: Heard, said: Any, index: int) -> None:
         heard.say(at(said, "content"), index)
+        text = "".join(heard.texts[index])
+        for note in some(at(said, "annotations")):  # of a delta the SDK knows none: they are dicts there
+            cited = (
+                plain(note)["url_citation"] if isinstance(note, (dict, SimpleNamespace)) else vars(note.url_citation)
+            )
+            heard.cited.append((text[cited["start_index"] : cited["end_index"]], cited["url"]))
+        audio = at(said, "audio")
+        if audio is not None:
+            audio = plain(audio) if isinstance(audio, (dict, SimpleNamespace)) else vars(audio)
+            heard.sound.append(audio.get("data") or "")
+            heard.transcript.append(audio.get("transcript") or "")
         heard.refusal.append(at(said, "refusal") or "")
         heard.thinking.extend(at(said, name) or "" for name in cls.thinking_names)
 
@@ -301,6 +335,27 @@ class GroqChat(Chat):
     """The same, with reasoning where Groq has it."""
 
     thinking_names: ClassVar = ("reasoning",)
+
+
+class Completions:
+    """OpenAI completions, from before chat: a prompt, and text."""
+
+    dialect = "openai_completions"
+    finishes: ClassVar[dict[str, str]] = {}
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        (said,) = ask.history
+        return {"model": model, "prompt": said[1], **({"n": ask.n} if ask.n else {})}
+
+    @staticmethod
+    def piece(heard: Heard, answer: Any) -> None:
+        heard.id, heard.model = answer.id, answer.model
+        for choice in answer.choices:
+            heard.say(choice.text, choice.index)
+            heard.finish = choice.finish_reason or heard.finish
+        if answer.usage is not None:
+            heard.usage = Spent(answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
 class MistralChat(Chat):
@@ -343,6 +398,8 @@ class Responses:
             body["tool_choice"] = "required" if ask.force == "*" else {"type": "function", "name": ask.force}
         if ask.schema:
             body["text"] = {"format": {"type": "json_schema", "name": "Weather", "schema": SCHEMA, "strict": True}}
+        if ask.search:
+            body["tools"] = [*body.get("tools", ()), {"type": "web_search"}]
         return body
 
     @staticmethod
@@ -369,12 +426,17 @@ class Responses:
                 heard.call(index, id=item.call_id, name=item.name, arguments=item.arguments)
             elif item.type == "reasoning":
                 heard.thinking.extend(part.text for part in item.summary)
+            elif item.type == "web_search_call":
+                heard.searched.append(item.action.query)
             elif item.type == "message":
                 for part in item.content:
                     if part.type == "refusal":
                         heard.refusal.append(part.refusal)
                     else:
                         heard.say(part.text)
+                        heard.cited += [
+                            (part.text[note.start_index : note.end_index], note.url) for note in part.annotations
+                        ]
                         heard.parsed = at(part, "parsed") or heard.parsed
 
     @classmethod
@@ -390,6 +452,12 @@ class Responses:
             heard.call(event.output_index, id=event.item.call_id, name=event.item.name)
         elif kind == "response.function_call_arguments.delta":
             heard.call(event.output_index, arguments=event.delta)
+        elif kind == "response.output_item.done" and event.item.type == "web_search_call":
+            heard.searched.append(event.item.action.query)
+        elif kind == "response.output_text.annotation.added":
+            note, text = plain(event.annotation), "".join(heard.texts[0])
+            note = note if isinstance(note, dict) else vars(note)
+            heard.cited.append((text[note["start_index"] : note["end_index"]], note["url"]))
         elif kind in {"response.completed", "response.incomplete", "response.failed"}:
             cls._end(heard, event.response)
             cls._agrees(heard.answer(), event.response)
@@ -400,7 +468,7 @@ class Responses:
         again = Heard()
         cls.whole(again, response)
         closing = again.answer()
-        for name in ("text", "tool_calls", "refusal", "thinking"):
+        for name in ("text", "tool_calls", "refusal", "thinking", "searched", "cited"):
             assert getattr(closing, name) == getattr(streamed, name), name
 
     @staticmethod
@@ -542,14 +610,19 @@ class Contents:
         if role == "user":
             return {"role": "user", "parts": [{"text": rest[0]}]}
         if role == "tool":
-            response = {"name": rest[0].name, "response": {"result": rest[1]}}
+            response = {**Contents.named(rest[0]), "response": {"result": rest[1]}}
             return {"role": "user", "parts": [{"function_response": response}]}
         answer: Answer = rest[0]
         if answer.native is not None:
             return answer.native
         text = [{"text": answer.text}] if answer.text else []
-        calls = [{"function_call": {"name": call.name, "args": call.arguments}} for call in answer.tool_calls]
+        calls = [{"function_call": {**Contents.named(call), "args": call.arguments}} for call in answer.tool_calls]
         return {"role": "model", "parts": [*text, *calls]}
+
+    @staticmethod
+    def named(call: Called) -> dict[str, Any]:
+        """The name of a call, and its id where the model gives one."""
+        return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
@@ -715,16 +788,177 @@ class Local:
             heard.usage = Spent(answer.prompt_eval_count or 0, answer.eval_count or 0)
 
 
+class CohereV2:
+    """Cohere's chat of v2: what is said beside a call is its plan."""
+
+    dialect = "cohere_chat_v2"
+    finishes: ClassVar = {
+        "stop": "COMPLETE",
+        "tool_calls": "TOOL_CALL",
+        "length": "MAX_TOKENS",
+        "content_filter": "ERROR",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model, "messages": [CohereV2.message(*item) for item in ask.history]}
+        if ask.tools:
+            functions = [{"name": name, "parameters": dict(schema)} for name, schema in ask.tools.items()]
+            body["tools"] = [{"type": "function", "function": function} for function in functions]
+        if ask.force:
+            body["tool_choice"] = "REQUIRED"  # no tool can be named
+        if ask.schema:
+            body["response_format"] = {"type": "json_object", "json_schema": SCHEMA}
+        return body
+
+    @staticmethod
+    def message(role: str, *rest: Any) -> dict[str, Any]:
+        message = Chat.message(role, *rest)
+        if role == "assistant":
+            thought = [{"type": "thinking", "thinking": rest[0].thinking}] if rest[0].thinking else []
+            text = message.pop("content")
+            if message.get("tool_calls"):
+                message |= ({"tool_plan": text} if text else {}) | ({"content": thought} if thought else {})
+            else:
+                message["content"] = [*thought, {"type": "text", "text": text or ""}]
+        return message
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        heard.id = answer.id
+        message = answer.message
+        for part in some(message.content):
+            cls._said(heard, part)
+        if message.tool_plan is not None:
+            heard.say(message.tool_plan)
+        for index, call in enumerate(some(message.tool_calls)):
+            heard.call(index, id=call.id, name=call.function.name, arguments=call.function.arguments)
+        cls._end(heard, answer)
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        message = at(event, "delta", "message")
+        if event.type == "message-start":
+            heard.id = event.id
+        elif event.type == "content-delta":
+            cls._said(heard, message.content)
+        elif event.type == "tool-plan-delta":
+            heard.say(message.tool_plan)
+        elif event.type in {"tool-call-start", "tool-call-delta"}:
+            call = message.tool_calls
+            named = at(call.function, "name")
+            heard.call(event.index, id=at(call, "id"), name=named, arguments=call.function.arguments)
+        elif event.type == "message-end":
+            cls._end(heard, event.delta)
+
+    @staticmethod
+    def _said(heard: Heard, part: Any) -> None:
+        heard.thinking.append(at(part, "thinking") or "")
+        heard.say(at(part, "text"))
+
+    @staticmethod
+    def _end(heard: Heard, end: Any) -> None:
+        heard.finish = end.finish_reason
+        heard.usage = cohere_spent(end.usage)
+
+
+def cohere_spent(counted: Any) -> Spent:
+    tokens = counted.tokens
+    reasoning = at(tokens, "reasoning_tokens")
+    return Spent(tokens.input_tokens, tokens.output_tokens, counted.cached_tokens, reasoning)
+
+
+class CohereV1:
+    """Cohere's chat of v1: one message and a history; calls without ids, tools with parameters one by one."""
+
+    dialect = "cohere_chat_v1"
+    finishes: ClassVar = {
+        "stop": "COMPLETE",
+        "tool_calls": "COMPLETE",
+        "length": "MAX_TOKENS",
+        "content_filter": "ERROR_TOXIC",
+    }
+
+    @staticmethod
+    def body(ask: Ask, model: str) -> dict[str, Any]:
+        history = [CohereV1.turn(*item) for item in ask.history]
+        results = [one for turn in history if turn["role"] == "TOOL" for one in turn["tool_results"]]
+        body: dict[str, Any] = {"model": model, "message": "", "chat_history": history}
+        if history[-1]["role"] == "TOOL":
+            body |= {"chat_history": [turn for turn in history if turn["role"] != "TOOL"], "tool_results": results}
+        else:
+            body["message"] = history.pop()["message"]
+        if ask.tools:
+            body["tools"] = [CohereV1.tool(name, schema) for name, schema in ask.tools.items()]
+        if ask.schema:
+            body["response_format"] = {"type": "json_object", "schema": SCHEMA}
+        return body
+
+    @staticmethod
+    def tool(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        names = {"string": "str", "object": "dict", "array": "list"}
+        required = schema.get("required", ())
+        defined = {
+            key: {"type": names.get(one.get("type", ""), "any"), "required": key in required}
+            for key, one in schema["properties"].items()
+        }
+        return {"name": name, "description": name, "parameter_definitions": defined}
+
+    @staticmethod
+    def turn(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user":
+            return {"role": "USER", "message": rest[0]}
+        if role == "tool":
+            call = {"name": rest[0].name, "parameters": rest[0].arguments}
+            return {"role": "TOOL", "tool_results": [{"call": call, "outputs": [{"result": rest[1]}]}]}
+        answer: Answer = rest[0]
+        calls = [{"name": call.name, "parameters": call.arguments} for call in answer.tool_calls]
+        return {"role": "CHATBOT", "message": answer.text, **({"tool_calls": calls} if calls else {})}
+
+    @classmethod
+    def whole(cls, heard: Heard, answer: Any) -> None:
+        heard.id = answer.generation_id
+        heard.say(answer.text)
+        for index, call in enumerate(some(at(answer, "tool_calls"))):
+            heard.call(index, name=call.name, arguments=plain(call.parameters))
+        heard.finish = answer.finish_reason
+        heard.usage = cohere_spent(answer.meta)
+        assert answer.chat_history[-1].message == answer.text
+
+    @classmethod
+    def piece(cls, heard: Heard, event: Any) -> None:
+        kind = event.event_type
+        if kind == "stream-start":
+            heard.id = event.generation_id
+        elif kind == "text-generation":
+            heard.say(event.text)
+        elif kind == "tool-calls-chunk":
+            delta = at(event, "tool_call_delta")
+            if delta is None:
+                heard.say(event.text)
+            else:
+                heard.call(int(delta.index), name=at(delta, "name"), arguments=at(delta, "parameters"))
+        elif kind == "stream-end":
+            again = Heard()
+            cls.whole(again, event.response)
+            closing, streamed = again.answer(), heard.answer()
+            assert (closing.text, closing.tool_calls, closing.id) == (streamed.text, streamed.tool_calls, streamed.id)
+            heard.finish, heard.usage = event.finish_reason, again.usage
+
+
 # --- clients --------------------------------------------------------------------------------------
 
 EVERYTHING = frozenset(
     {
+        "tools",
+        "structured output",
         "refusal",
         "thinking",
         "cached tokens",
         "reasoning tokens",
         "several choices",
         "retries",
+        "retries of streams",
         "read time-out",
         "errors inside a stream",
         "comments in a stream",
@@ -735,6 +969,7 @@ EVERYTHING = frozenset(
         "compressed answers",
         "blank lines in a stream",
         "tool choice",
+        "names its answers",
     }
 )
 STATUSES = {
@@ -945,6 +1180,37 @@ class ChatClient(Stainless):
         )
 
 
+class OpenAICompletions(ChatClient):
+    """The completions from before chat: whole ones strictly, chunks not, whose types lack a null that is sent."""
+
+    wraps_stream_faults = has("openai>=3")
+    lenient: ClassVar = ("stream",)
+    counting: ClassVar[dict[str, Any]] = {"stream_options": {"include_usage": True}}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        Completions.piece(heard, await done(self.sdk(ask).completions.create(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        client = self.sdk(ask)
+        client._strict_response_validation = False
+        async for chunk in each(await done(client.completions.create(**self.body(ask), stream=True, **self.counting))):
+            Completions.piece(heard, chunk)
+
+    def verbatim(self) -> Any:
+        choice = {"text": "Word for word.", "index": 0, "logprobs": None, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        return importlib.import_module("openai.types").Completion.model_validate(
+            {
+                "id": "verbatim-1",
+                "object": "text_completion",
+                "created": 1,
+                "model": "verbatim-model",
+                "choices": [choice],
+                "usage": usage,
+            }
+        )
+
+
 class OpenAIChat(ChatClient):
     """openai's own: counts in streams, accumulates and parses."""
 
@@ -1067,19 +1333,71 @@ class AnthropicMessages(Stainless):
         )
 
 
-class GenAI(Client):
-    """google-genai; its async client is on aiohttp where that is installed."""
+class AnthropicElsewhere(AnthropicMessages):
+    """The clients of anthropic for other clouds.
 
-    def make(self) -> Any:
-        client = importlib.import_module("google.genai").Client()
+    Args:
+        where: What such a client is made with.
+        statuses: Errors that have another status there.
+        errors: Their classes.
+    """
+
+    def __init__(
+        self,
+        maker: str,
+        *,
+        where: Mapping[str, Any],
+        statuses: Mapping[str, int] | None = None,
+        errors: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(maker, **options)
+        self.name = self.name.replace("anthropic_messages", options["provider"])
+        self.where = dict(where)
+        self.statuses = statuses or {}
+        self.errors = errors or {}
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        found, status = super().error(kind, mode)
+        if kind == "in_stream" and mode != "whole":
+            framed = "aws_region" in self.where and self.provider == "bedrock" and not self.maker.endswith("Mantle")
+            return (ValueError, None) if framed and not has("anthropic>=1") else (found, status)
+        kind = "overloaded" if kind == "in_stream" else kind
+        if kind in self.errors:
+            exceptions = importlib.import_module("anthropic._exceptions")
+            found = getattr(exceptions, self.errors[kind])
+        return found, self.statuses.get(kind, status)
+
+
+class GenAI(Client):
+    """google-genai, on the Gemini API or on Vertex AI; its async client is on aiohttp where that is installed.
+
+    Args:
+        where: What its `Client` is made with.
+        on: The HTTP library that its async client is told to use.
+        options: What `Client` takes.
+    """
+
+    def __init__(
+        self, *names: Any, where: Mapping[str, Any] | None = None, on: str | None = None, **options: Any
+    ) -> None:
+        super().__init__(*names, **options)
+        self.where, self.on = where or {}, on
+        if on is not None and self.unable is None and not has(on):
+            self.unable = f"needs {on}"
+
+    def make(self, **http: Any) -> Any:
+        if self.on is not None:
+            http["httpx_async_client"] = importlib.import_module(self.on).AsyncClient()
+        options = {"http_options": http} if http else {}
+        client = importlib.import_module("google.genai").Client(**self.where, **options)
         return client.aio if self.is_async else client
 
     async def sdk(self, ask: Ask) -> Any:
         if not ask.retries:
             return self._made
         options = {"attempts": ask.retries + 1, "initial_delay": 0.001, "max_delay": 0.001, "jitter": 0.001}
-        client = importlib.import_module("google.genai").Client(http_options={"retry_options": options})
-        return client.aio if self.is_async else client
+        return self.make(retry_options=options)
 
     async def whole(self, heard: Heard, ask: Ask) -> None:
         sdk = await self.sdk(ask)
@@ -1100,15 +1418,18 @@ class GenAI(Client):
             kind = "overloaded"
         if kind in STATUSES:
             errors = importlib.import_module("google.genai.errors")
-            status = 400 if kind == "authentication" else STATUSES[kind]  # a wrong key is an invalid argument there
+            status = STATUSES[kind]
+            if kind == "authentication" and self.provider == "gemini":
+                status = 400  # a wrong key is an invalid argument there
             return (errors.ServerError if status >= 500 else errors.ClientError), status
         if self.on_aiohttp:
             return aiohttp_error(importlib.import_module("aiohttp"), kind), None
-        return http_error(importlib.import_module("httpx2" if has("google-genai>=3") else "httpx"), kind), None
+        library = self.on or ("httpx2" if has("google-genai>=3") else "httpx")
+        return http_error(importlib.import_module(library), kind), None
 
     @property
     def on_aiohttp(self) -> bool:
-        return self.is_async and has("aiohttp")
+        return self.is_async and self.on is None and has("aiohttp")
 
     def requests(self, calls: int, fails: str | None) -> int:
         """On aiohttp it asks again at once where no connection comes about, with a new session."""
@@ -1201,6 +1522,146 @@ class Boto3(Client):
 
     def status(self, error: BaseException) -> int | None:
         return at(error, "response") and error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")  # type: ignore[attr-defined]
+
+
+class Cohere(Client):
+    """cohere, whose own types judge each answer and each event: the SDK itself makes them without a look."""
+
+    def __init__(self, maker: str, vocabulary: Any, **options: Any) -> None:
+        super().__init__(f"cohere.{maker}", vocabulary, is_async="Async" in maker, **options)
+        self.maker = maker
+
+    def make(self) -> Any:
+        return {}
+
+    def plain(self) -> Any:
+        return {0: getattr(importlib.import_module("cohere"), self.maker)()}
+
+    def sdk(self, ask: Ask) -> Any:
+        if not self._made:
+            self._made |= self.plain()
+        return self._made[0]
+
+    def asked(self, ask: Ask) -> dict[str, Any]:
+        return self.vocabulary.body(ask, self.model) | {"request_options": {"max_retries": ask.retries}}
+
+    @staticmethod
+    def validated(value: Any) -> Any:
+        plan = at(value, "event_type") == "tool-calls-chunk" and value.tool_call_delta is None
+        if not plan:  # which is text alone on the wire, and incomplete for the SDK's types
+            type(value).model_validate(value.model_dump(by_alias=True, exclude_unset=True))
+        return value
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = await done(self.sdk(ask).chat(**self.asked(ask)))
+        self.vocabulary.whole(heard, self.validated(answer))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        async for event in each(self.sdk(ask).chat_stream(**self.asked(ask))):
+            self.vocabulary.piece(heard, self.validated(event))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("cohere.errors")
+        named = {
+            "bad_request": errors.BadRequestError,
+            "authentication": errors.UnauthorizedError,
+            "not_found": errors.NotFoundError,
+            "rate_limit": errors.TooManyRequestsError,
+            "server_error": errors.InternalServerError,
+            "overloaded": errors.ServiceUnavailableError,
+        }
+        if kind in named:
+            return named[kind], STATUSES[kind]
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def verbatim(self) -> Any:
+        counted = {"tokens": {"input_tokens": 7, "output_tokens": 3}, "cached_tokens": 0}
+        if self.vocabulary is CohereV2:
+            return importlib.import_module("cohere").V2ChatResponse.model_validate(
+                {
+                    "id": "verbatim-1",
+                    "finish_reason": "COMPLETE",
+                    "message": {"role": "assistant", "content": [{"type": "text", "text": "Word for word."}]},
+                    "usage": counted,
+                }
+            )
+        return importlib.import_module("cohere").NonStreamedChatResponse.model_validate(
+            {
+                "generation_id": "verbatim-1",
+                "text": "Word for word.",
+                "chat_history": [{"role": "CHATBOT", "message": "Word for word."}],
+                "finish_reason": "COMPLETE",
+                "meta": counted,
+            }
+        )
+
+
+class InvokedMessages(Boto3):
+    """boto3's `invoke_model`, whose bodies it leaves alone: they are read as JSON."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Messages.body(ask, "")
+        del body["model"]
+        body["anthropic_version"] = "bedrock-2023-05-31"
+        return {"modelId": self.model, "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Messages.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Messages.piece(heard, namespaces(event["chunk"]["bytes"]))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        exceptions = importlib.import_module("botocore.exceptions")
+        if kind in {"disconnect", "stall"} and mode == "whole":  # its body is read by whom it was given to
+            return {"disconnect": exceptions.ResponseStreamingError, "stall": exceptions.ReadTimeoutError}[kind], None
+        return super().error(kind, mode)
+
+
+class InvokedNova(InvokedMessages):
+    """The same of Nova, which speaks Converse's vocabulary with names of its own for the cache."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Converse.body(ask, self.model)
+        return {"modelId": body.pop("modelId"), "body": json.dumps({"schemaVersion": "messages-v1", **body})}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = json.loads(self.sdk(ask.retries).invoke_model(**self.body(ask))["body"].read())
+        Converse.whole(heard, {**answer, "usage": self.renamed(answer["usage"])})
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            payload = json.loads(event["chunk"]["bytes"])
+            if "metadata" in payload:
+                payload["metadata"]["usage"] = self.renamed(payload["metadata"]["usage"])
+            Converse.piece(heard, payload)
+
+    @staticmethod
+    def renamed(usage: dict[str, Any]) -> dict[str, Any]:
+        return {name.replace("TokenCount", "Tokens"): count for name, count in usage.items()}
+
+
+class InvokedChat(InvokedMessages):
+    """The same of open models, which speak OpenAI's vocabulary."""
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        if ask.mode == "stream":
+            body["stream_options"] = {"include_usage": True}
+        return {"modelId": body.pop("model"), "body": json.dumps(body)}
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model(**self.body(ask))
+        Chat.whole(heard, namespaces(answer["body"].read()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        answer = self.sdk(ask.retries).invoke_model_with_response_stream(**self.body(ask))
+        for event in answer["body"]:
+            Chat.piece(heard, namespaces(event["chunk"]["bytes"]))
 
 
 class OnHost(OpenAIChat):
@@ -1667,6 +2128,16 @@ async def sse(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 _OPENAI: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1", "needs": ("openai>=2",)}
 _OPENAI |= {"can": EVERYTHING | {"sdk object", "strict validation", "a helper that refuses unfinished answers"}}
 _OPENAI |= {"modes": ("whole", "stream", "helper", "parse")}
+_OPENAI_CHAT = _OPENAI | {"can": _OPENAI["can"] | {"citations", "sound"}}
+_OPENAI_RESPONSES = _OPENAI | {
+    "can": _OPENAI["can"] - {"several choices"} | {"citations", "a search that the provider runs"}
+}
+_OPENAI_TEXT = _OPENAI | {
+    "model": "gpt-3.5-turbo-instruct",
+    "can": EVERYTHING - {"tools", "structured output", "refusal", "thinking", "cached tokens", "reasoning tokens"}
+    | {"sdk object", "strict validation"},
+    "modes": ("whole", "stream"),
+}
 _CLAUDE = "claude-sonnet-4-6"
 _ANTHROPIC: dict[str, Any] = {"provider": "anthropic", "model": _CLAUDE, "needs": ("anthropic>=0.100",)}
 _ANTHROPIC |= {
@@ -1686,10 +2157,72 @@ _GENAI_LACKS = {"refusal", "trio", "read time-out", "comments in a stream"}
 if not has("google-genai>=2"):  # it splits streams at whatever str.splitlines takes for a line end
     _GENAI_LACKS.add("line separators in a stream")
 _GENAI |= {"can": EVERYTHING - _GENAI_LACKS | {"sdk object"}, "modes": ("whole", "stream", "parse")}
-_BOTO3_LACKS = {"refusal", "reasoning tokens", "several choices", "names its model", "trio", "comments in a stream"}
+_GENAI_HTTP = "httpx2" if has("google-genai>=3") else "httpx"
+_ESSENTIAL: dict[str, Any] = {"thorough": False}
+_VERTEX = _GENAI | {"provider": "vertex", "model": "gemini-3-flash-preview"}
+_VERTEX["where"] = {"vertexai": True, "project": "p", "location": "us-central1"}
+_EXPRESS = {"vertexai": True, "api_key": "k"}
+_BOTO3_LACKS = {
+    "names its answers",
+    "refusal",
+    "reasoning tokens",
+    "several choices",
+    "names its model",
+    "trio",
+    "comments in a stream",
+}
 _BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
+_COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside a stream", "retries of streams"}
+_COHERE: dict[str, Any] = {"provider": "cohere", "model": "command-a-reasoning-08-2025", "needs": ("cohere>=7",)}
+_COHERE |= {"can": EVERYTHING - _COHERE_LACKS | {"sdk object"}, "modes": ("whole", "stream")}
+_COHERE_V1 = dict(_COHERE)
+_COHERE_V1["can"] = _COHERE["can"] - {  # of a line of JSON nobody says more, and httpx ends lines at any separator
+    *("thinking", "reasoning tokens", "tool choice"),
+    *("comments in a stream", "line separators in a stream"),
+}
+_INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
+    "where": {"aws_region": "us-east-1"},
+    "statuses": {"authentication": 403, "overloaded": 503},
+    "errors": {"authentication": "PermissionDeniedError", "overloaded": "ServiceUnavailableError"},
+    "needs": ("anthropic>=0.100", "boto3"),
+    "can": _ANTHROPIC["can"] - {"comments in a stream"},
+    "modes": _ANTHROPIC["modes"],
+}
+_CLAUDE_ON_MANTLE = _CLAUDE_ON_BEDROCK | {
+    "model": "anthropic.claude-haiku-4-5",
+    "can": _ANTHROPIC["can"],
+    "statuses": {},
+    "errors": {},
+    "thorough": False,
+}
+_CLAUDE_ON_VERTEX: dict[str, Any] = {
+    "provider": "vertex",
+    "model": "claude-sonnet-4-5@20250929",
+    "where": {"region": "us-east5", "project_id": "my-project"},
+    "statuses": {"overloaded": 529},
+    "errors": {"overloaded": "OverloadedError" if has("anthropic>=1") else "InternalServerError"},
+    "needs": ("anthropic>=0.100", "google-auth"),
+    "can": _ANTHROPIC["can"],
+    "modes": _ANTHROPIC["modes"],
+    "thorough": False,
+}
+_CLAUDE_ON_FOUNDRY = _ANTHROPIC | {"thorough": False, "provider": "azure", "where": {"resource": "my-resource"}}
+_CLAUDE_ON_AWS = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_aws",
+    "where": {"aws_region": "us-east-1"},
+    "needs": ("anthropic>=0.100", "boto3"),
+}
+_CLAUDE_ON_GOOGLE = _ANTHROPIC | {
+    "thorough": False,
+    "provider": "anthropic_google_cloud",
+    "where": {},
+    "needs": ("anthropic>=0.100", "google-auth"),
+}
 _CHAT_URL = "https://api.openai.com/v1/chat/completions"
 _MESSAGES_URL = "https://api.anthropic.com/v1/messages"
 _HTTP: dict[str, Any] = {"provider": "openai", "model": "gpt-4.1"}
@@ -1743,7 +2276,7 @@ _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=
 _AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
 
 _OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
-_OLLAMA_LACKS |= {"names its model", "comments in a stream", "tool choice"}
+_OLLAMA_LACKS |= {"names its answers", "names its model", "comments in a stream", "tool choice"}
 _OLLAMA_LACKS |= {
     "line separators in a stream",
     "blank lines in a stream",
@@ -1779,23 +2312,52 @@ _SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
-    OpenAIChat("openai", "OpenAI", Chat, **_OPENAI),
-    OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI),
-    OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
-    OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI | {"can": _OPENAI["can"] - {"several choices"}}),
+    OpenAIChat("openai", "OpenAI", Chat, **_OPENAI_CHAT),
+    OpenAIChat("openai", "AsyncOpenAI", Chat, **_OPENAI_CHAT),
+    OpenAIResponses("openai", "OpenAI", Responses, **_OPENAI_RESPONSES),
+    OpenAIResponses("openai", "AsyncOpenAI", Responses, **_OPENAI_RESPONSES),
     AnthropicMessages("Anthropic", **_ANTHROPIC),
     AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
     AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
     AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
+    AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicElsewhere("AnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AsyncAnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
+    AnthropicElsewhere("AnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AsyncAnthropicVertex", **_CLAUDE_ON_VERTEX),
+    AnthropicElsewhere("AnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AsyncAnthropicFoundry", **_CLAUDE_ON_FOUNDRY),
+    AnthropicElsewhere("AnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AsyncAnthropicAWS", **_CLAUDE_ON_AWS),
+    AnthropicElsewhere("AnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
+    AnthropicElsewhere("AsyncAnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
+    InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
+    InvokedNova("boto3-invoke/nova", Converse, **_BOTO3),
+    InvokedChat(
+        "boto3-invoke/openai_chat",
+        Chat,
+        **_BOTO3 | {"model": "openai.gpt-oss-120b-1:0", "can": _INVOKED_CAN - {"refusal", "reasoning tokens"}},
+    ),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
     GenAI("genai-sync/gemini", Contents, **_GENAI),
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
+    GenAI("genai-async-httpx/gemini", Contents, **_GENAI | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex", Contents, **_VERTEX),
+    GenAI("genai-async/vertex", Contents, **_VERTEX, is_async=True),
+    GenAI("genai-async-httpx/vertex", Contents, **_VERTEX | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
+    GenAI("genai-sync/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}),
+    GenAI("genai-async/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}, is_async=True),
     Boto3("boto3/bedrock_converse", Converse, **_BOTO3),
     Mistral("mistralai-sync", **_MISTRAL),
     Mistral("mistralai-async", **_MISTRAL, is_async=True),
     Ollama("Client", **_OLLAMA),
     Ollama("AsyncClient", **_OLLAMA),
+    Cohere("ClientV2", CohereV2, **_COHERE),
+    Cohere("AsyncClientV2", CohereV2, **_COHERE),
+    Cohere("Client", CohereV1, **_COHERE_V1),
+    Cohere("AsyncClient", CohereV1, **_COHERE_V1),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
@@ -1841,10 +2403,18 @@ CLIENTS: tuple[Client, ...] = (
     _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
     _on("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "strict validation", "thinking"),
     _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
+    _on("cohere", "https://api.cohere.ai/compatibility/v1", "command-a-03-2025"),
     _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
     _on("copilot", "https://api.githubcopilot.com", "gpt-4.1"),
     Http("httpx", Messages, _MESSAGES_URL, provider="anthropic", model=_CLAUDE, lacks=frozenset({"several choices"})),
 )
+
+
+TEXT_CLIENTS: tuple[Client, ...] = (
+    OpenAICompletions("openai", "OpenAI", Completions, **_OPENAI_TEXT),
+    OpenAICompletions("openai", "AsyncOpenAI", Completions, **_OPENAI_TEXT),
+)
+"""Those that have nothing but text, neither tools nor schemas."""
 
 
 def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> None:
@@ -1859,3 +2429,5 @@ def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> 
                 pytest.skip("needs pydantic")
         elif need not in client.can:
             pytest.skip(f"needs a client with: {need}")
+        elif need == "retries" and mode != "whole" and "retries of streams" not in client.can:
+            pytest.skip("needs a client with: retries of streams")

@@ -13,8 +13,11 @@ import pytest
 
 import fake_llm
 from _ids import shown
-from _sdk_clients import CLIENTS, SCHEMA, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
+from _sdk_clients import CLIENTS, SCHEMA, TEXT_CLIENTS, TOOLS, Called, Client, Spent, skip_unless_able, weather_model
 from fake_llm import (
+    Audio,
+    Auto,
+    Citation,
     Disconnect,
     EndOfStream,
     Error,
@@ -22,6 +25,7 @@ from fake_llm import (
     Json,
     Refusal,
     Reply,
+    ServerTool,
     Stall,
     Thinking,
     ToolCall,
@@ -38,6 +42,9 @@ CALLED_ROME = Called("get_weather", {"city": "Rome"})
 CALLED_NOW = Called("get_time", {"zone": "Europe/Paris"})
 AT_ONCE = {"retry-after-ms": "1"}
 SUNNY = {"city": "Paris", "sky": "sunny"}
+SKY = "https://sky.example"
+CITED = ["The sky is ", Citation("blue", SKY, title="Sky"), "."]
+WAVE = b"RIFF" + bytes(range(256)) * 30
 LENGTH = Reply("Once upon", finish_reason="length")
 BLOCKED = Reply(finish_reason="content_filter")
 ODD = 'Zürich 🌞 日本語 "quoted" \\ back\tslash\r\n </script> \x7f \u200b \ufeff data: [DONE]\n\n'
@@ -105,6 +112,12 @@ def is_sunny(answer: Any, fake: Any, client: Client) -> None:
 
     assert json.loads(answer.text) == SUNNY
     assert fake.calls[0].schema["properties"].keys() == SUNNY.keys()
+
+
+def is_shaped(answer: Any, fake: Any, client: Client) -> None:
+    import json
+
+    assert json.loads(answer.text) == {"city": "city", "sky": "sky"}
 
 
 def fails(name: str, *script: Any, kind: str, **options: Any) -> Case:
@@ -251,6 +264,20 @@ CASES: tuple[Case, ...] = (
         ask={"tools": {"get_time": TOOLS["get_time"], "answer": SCHEMA}, "force": "*"},
         needs=("tool choice",),
     ),
+    Case(
+        "made up call",
+        [Auto()],
+        {"tool_calls": (Called("get_weather", {"city": "city"}),), "finish": "tool_calls"},
+        tools=("get_weather", "get_time"),
+    ),
+    Case(
+        "made up structure",
+        [Auto()],
+        {"finish": "stop"},
+        ask={"schema": True},
+        modes=("whole", "parse"),
+        check=is_shaped,
+    ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case(
         "blocked",
@@ -295,6 +322,29 @@ CASES: tuple[Case, ...] = (
         needs=("several choices",),
     ),
     Case("n of one", ["same"], {"choices": ("same",) * 3}, ask={"n": 3}, needs=("several choices",)),
+    Case(
+        "search",
+        [[ServerTool("web_search", {"query": "sky"}, [{"url": SKY, "title": "Sky"}]), *CITED]],
+        {"searched": ("sky",), "cited": (("blue", SKY),), "text": "The sky is blue.", "finish": "stop"},
+        ask={"search": True},
+        needs=("a search that the provider runs",),
+    ),
+    Case(
+        "citation",
+        [CITED],
+        {"cited": (("blue", SKY),), "text": "The sky is blue.", "finish": "stop"},
+        ask={"search": True},
+        needs=("citations",),
+        modes=("whole", "stream"),
+    ),
+    Case(
+        "sound",
+        [Audio(WAVE, transcript="Hello there!")],
+        {"sound": WAVE, "transcript": "Hello there!", "text": "", "finish": "stop"},
+        ask={"speak": True},
+        needs=("sound",),
+        modes=("whole", "stream"),
+    ),
     fails("bad request", Error(400), kind="bad_request"),
     fails("authentication", Error("authentication"), kind="authentication"),
     fails("not found", Error(404), kind="not_found"),
@@ -351,14 +401,14 @@ CASES: tuple[Case, ...] = (
     Case(
         "verbatim object",
         lambda client: [client.verbatim()],
-        {
-            "text": "Word for word.",
-            "id": "verbatim-1",
-            "model": "verbatim-model",
-            "usage": Spent(7, 3),
-            "finish": "stop",
-        },
+        {"text": "Word for word.", "id": "verbatim-1", "usage": Spent(7, 3), "finish": "stop"},
         needs=("sdk object",),
+    ),
+    Case(
+        "verbatim object's model",
+        lambda client: [client.verbatim()],
+        {"model": "verbatim-model"},
+        needs=("sdk object", "names its model"),
     ),
     Case(
         "verbatim object without an id",
@@ -366,6 +416,7 @@ CASES: tuple[Case, ...] = (
         {"text": "Word for word.", "model": "verbatim-model", "usage": Spent(7, 3), "finish": "stop"},
         needs=("sdk object without an id",),
     ),
+    Case("id", [Reply("x", id="my-id")], {"id": "my-id"}, needs=("names its answers",)),
 )
 
 
@@ -384,6 +435,7 @@ ESSENTIAL = frozenset(
             "function",
             "async function",
             "verbatim object",
+            "verbatim object's model",
         ),
     }
 )
@@ -398,7 +450,7 @@ def products() -> list[Any]:
     """
     return [
         pytest.param(case, client, mode, id=f"{client!r}-{mode}-{case.name.replace(' ', '_')}")
-        for place, client in enumerate(CLIENTS)
+        for place, client in enumerate((*CLIENTS, *TEXT_CLIENTS))
         for turn, mode in enumerate(MODES)
         for number, case in enumerate(CASES)
         if mode in case.modes
@@ -413,7 +465,9 @@ def products() -> list[Any]:
 
 @pytest.mark.parametrize(("case", "client", "mode"), products())
 def test_case(case: Case, client: Client, mode: str) -> None:
-    skip_unless_able(client, mode, case.needs)
+    tools = ("tools",) if case.tools or "tools" in case.ask else ()
+    schema = ("structured output",) if "schema" in case.ask else ()
+    skip_unless_able(client, mode, (*case.needs, *tools, *schema))
     client.run(heard_as_said(case, client, mode))
 
 

@@ -242,8 +242,11 @@ def test_what_others_answer_before_the_call_is_sent_stays_theirs(client: Any) ->
     from botocore.awsrequest import AWSResponse
 
     class Body:
+        """All that the service always says: who instruments botocore (Sentry 2.75) counts on it."""
+
         def stream(self, **_: Any) -> Iterator[bytes]:
-            yield b'{"output":{"message":{"role":"assistant","content":[{"text":"theirs"}]}}}'
+            yield b'{"output":{"message":{"role":"assistant","content":[{"text":"theirs"}]}},"stopReason":"end_turn",'
+            yield b'"usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2},"metrics":{"latencyMs":1}}'
 
     seen: list[str] = []
 

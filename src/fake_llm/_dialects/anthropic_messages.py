@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote
 
-from fake_llm import _json
+from fake_llm import _claude_blocks, _json
 from fake_llm._dialect import (
     CREATED,
+    Choice,
     Delta,
     Dialect,
     Exchange,
@@ -40,7 +41,7 @@ from fake_llm._model import (
     Usage,
     View,
 )
-from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
+from fake_llm._turns import Citation, Error, Refusal, Reply, ServerTool, Thinking, ToolCall
 
 __all__ = ["DIALECT", "dumps", "pad"]
 
@@ -80,6 +81,7 @@ def read(request: Request, body: Any) -> View:
     system = [text for text in (_joined(body.get("system")),) if text]
     tools: dict[str, ToolSpec] = {}
     whole = _read_tools(body.get("tools"), tools) and not _continues(body)
+    later: list[Any] = []
     for item in _dicts(body.get("messages")):
         role = item.get("role")
         if role == "assistant":
@@ -88,7 +90,9 @@ def read(request: Request, body: Any) -> View:
             said = message("system", _texts(_parts(item.get("content"))))
             messages.append(said)
             system += [said.text] if said.text else []
-            whole &= _read_tools(_added_tools(item.get("content")), tools)
+            added = _added_tools(item.get("content"))
+            whole &= _read_tools(added, tools)
+            later += added
         else:
             messages += _user(item.get("content"))
     return View(
@@ -99,6 +103,7 @@ def read(request: Request, body: Any) -> View:
         _schema(body),
         _params(body),
         whole,
+        _claude_blocks.offered(body, later),
     )
 
 
@@ -183,7 +188,8 @@ def _result_texts(content: Any) -> list[str]:
         return [content]
     texts: list[str] = []
     for part in _dicts(content):
-        text = _text(part)
+        name = part.get("tool_name") if part.get("type") == "tool_reference" else None
+        text = name if isinstance(name, str) else _text(part)
         texts.append(_json.text(part) if text is None else text)
     return texts
 
@@ -260,10 +266,10 @@ def model(request: Request, body: Any) -> str:
     if isinstance(named, str):
         return named
     parts = request.path.split("/")
-    for place in ("model", "models"):
-        if place in parts[:-1]:
-            name = unquote(parts[parts.index(place) + 1])
-            return name.rpartition("/")[2] if place == "model" else name.partition(":")[0]
+    if "models" in parts[:-1]:
+        return unquote(parts[parts.index("models") + 1]).partition(":")[0]
+    if "model" in parts[:-1]:  # an ARN may have a slash of its own
+        return unquote("/".join(parts[parts.index("model") + 1 : -1])).rpartition("/")[2]
     return ""
 
 
@@ -277,6 +283,8 @@ _LIST: Final = "Input should be a valid list"
 _STRING: Final = "Input should be a valid string"
 _REQUIRED: Final = "Field required"
 _ROLES: Final = frozenset({"user", "assistant", "system"})
+_VERSIONED: Final = ("/invoke", "/invoke-with-response-stream", ":rawPredict", ":streamRawPredict")
+"""Where the version is in the body: on Anthropic's own host it is a header."""
 
 
 def check(request: Request, body: Any) -> Error | None:
@@ -286,7 +294,10 @@ def check(request: Request, body: Any) -> Error | None:
         return Error("request_too_large")
     if not isinstance(body, dict):
         return Error(400, _OBJECT)
-    wrong = _wrong(body, direct, counts=request.path.endswith(("/count_tokens", "/count-tokens:rawPredict")))
+    counts = request.path.endswith(("/count_tokens", "/count-tokens:rawPredict"))
+    if not counts and request.path.endswith(_VERSIONED) and not isinstance(body.get("anthropic_version"), str):
+        return Error(400, f"anthropic_version: {_STRING if 'anthropic_version' in body else _REQUIRED}")
+    wrong = _wrong(body, direct, counts)
     return None if wrong is None else Error(400, wrong)
 
 
@@ -432,7 +443,6 @@ _REASONS: Final = {
     "pause": "pause_turn",
     "malformed_tool_call": "tool_use",
 }
-_MESSAGE_ID: Final = {"bedrock": "msg_bdrk_01", "vertex": "msg_vrtx_01"}
 _HEAD_ONLY: Final = frozenset({"cache_creation", "service_tier", "inference_geo", "speed"})
 _TAIL_ONLY: Final = frozenset({"output_tokens", "output_tokens_details", "server_tool_use", "iterations"})
 _DELTA_KEYS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details", "container"})
@@ -441,15 +451,43 @@ _DELTA_KEYS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details", 
 def document(exchange: Exchange) -> dict[str, Any]:
     """The whole answer."""
     whole: dict[str, Any] = _head(exchange)
-    whole["content"] = [block for part in exchange.choice.parts if (block := _block(exchange, part)) is not None]
-    whole.update(_ending(exchange))
-    whole["usage"] = _usage(exchange.usage)
+    whole["content"] = blocks = [block for _, block in _content(exchange)]
+    whole.update(_ending(exchange, blocks))
+    whole["usage"] = _usage_of(exchange, blocks)
+    if _is_managed(exchange):
+        whole["context_management"] = {"applied_edits": []}
     return exchange.extend(whole)
+
+
+def _content(exchange: Exchange) -> list[tuple[int, dict[str, Any]]]:
+    """The content blocks, each with the place of its part; a citation of no text is one more source of what stands before it."""
+    content: list[tuple[int, dict[str, Any]]] = []
+    body = exchange.body if isinstance(exchange.body, dict) else {}
+    for at, part in enumerate(exchange.choice.parts):
+        if isinstance(part, ServerTool):
+            content += [(at, block) for block in _claude_blocks.of_server(part, body, exchange.ids, exchange.provider)]
+        elif isinstance(part, Citation):
+            earlier = [block for _, block in content]
+            place = _claude_blocks.cited(part, body, earlier)
+            if not part.text and earlier and "citations" in earlier[-1]:
+                earlier[-1]["citations"].append(place)
+            else:
+                content.append((at, {"citations": [place], "type": "text", "text": part.text}))
+        elif (block := _block(exchange, part)) is not None:
+            content.append((at, block))
+    return content
+
+
+def _is_managed(exchange: Exchange) -> bool:
+    """Whether the context is managed, of which the answer then tells: by the request, or by its beta alone (recorded 2025-11)."""
+    managed = exchange.body.get("context_management") if isinstance(exchange.body, dict) else None
+    beta = exchange.request.headers.get("anthropic-beta") or ""
+    return managed is not None or "context-management-" in beta
 
 
 def _head(exchange: Exchange) -> dict[str, Any]:
     if exchange.id is None:
-        exchange.id = _MESSAGE_ID.get(exchange.provider, "msg_01") + exchange.ids.alnum(22)
+        exchange.id = _claude_blocks.prefix("msg", exchange.provider) + exchange.ids.alnum(22)
     return {"model": exchange.model, "id": exchange.id, "type": "message", "role": "assistant"}
 
 
@@ -458,13 +496,9 @@ def _block(exchange: Exchange, part: ReadyPart) -> dict[str, Any] | None:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if isinstance(part, ToolCall):
-        block = {
-            "type": "tool_use",
-            "id": part.id,
-            "name": part.name,
-            "input": _input(part),
-            "caller": {"type": "direct"},
-        }
+        block = {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
+        if exchange.provider != "bedrock":  # where nothing but the model calls (recorded 2024-12 to 2025-12)
+            block["caller"] = dict(_DIRECT)
         return merge(block, part.extra) if part.extra else block
     if isinstance(part, Thinking):
         signature = _signature(exchange.ids) if part.signature is None else part.signature
@@ -487,9 +521,11 @@ def _signature(ids: Ids) -> str:
     return base64.b64encode(b"\x12\xa9\x02\x0a" + ids.take(296)).decode()
 
 
-def _ending(exchange: Exchange) -> dict[str, Any]:
+def _ending(exchange: Exchange, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     choice = exchange.choice
     reason = _REASONS.get(choice.finish_reason, choice.finish_reason)
+    if reason == "end_turn" and blocks and _asks_to_compact(exchange.body):
+        reason = "compaction"
     refusals = [part.text for part in choice.parts if isinstance(part, Refusal)]
     if refusals and reason == "end_turn":
         reason = "refusal"
@@ -499,10 +535,33 @@ def _ending(exchange: Exchange) -> dict[str, Any]:
         else None
     )
     return {
+        **_container(exchange, blocks),
         "stop_reason": reason,
         "stop_sequence": _stop_sequence(exchange) if reason == "stop_sequence" else None,
         "stop_details": details,
     }
+
+
+def _asks_to_compact(body: Any) -> bool:
+    return isinstance(body, dict) and isinstance(body.get("compaction"), dict)
+
+
+def _container(exchange: Exchange, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Where code ran: the container of the request, or a new one."""
+    if not any(block.get("name") in _claude_blocks.CODE and block["type"] == "server_tool_use" for block in blocks):
+        return {}
+    given = exchange.body.get("container") if isinstance(exchange.body, dict) else None
+    named = given.get("id") if isinstance(given, dict) else given
+    skills = given.get("skills") if isinstance(given, dict) else None
+    until = datetime.fromtimestamp(exchange.created + _HOUR, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    container = {
+        "id": named if isinstance(named, str) else "container_01" + exchange.ids.alnum(22),
+        "expires_at": until,
+    }
+    return {"container": {**container, "skills": skills} if skills else container}
+
+
+_HOUR: Final = 3600
 
 
 def _stop_sequence(exchange: Exchange) -> str | None:
@@ -517,19 +576,72 @@ def _stop_sequence(exchange: Exchange) -> str | None:
     return next((stop for stop in stops if stop in text), stops[0] if stops else None)
 
 
+def _usage_of(exchange: Exchange, blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts, with what else this request and this answer make of them."""
+    plain = exchange.usage
+    counted = _usage(plain)
+    if plain.cache_write_tokens and _ttls(exchange.body) == {"1h"}:
+        counted["cache_creation"] = _written(0, plain.cache_write_tokens)
+    if exchange.provider in _OTHER_CLOUDS:  # which don't say these (recorded 2025-02 to 2026-04)
+        del counted["service_tier"], counted["inference_geo"]
+    kinds = [block["type"] for block in blocks]
+    if not {"mcp_tool_use", "server_tool_use"}.isdisjoint(kinds):
+        names = [block.get("name") for block in blocks if block["type"] == "server_tool_use"]
+        counted["server_tool_use"] = {f"{name}_requests": names.count(name) for name in ("web_search", "web_fetch")}
+    if "compaction" in kinds:
+        counted["iterations"] = _iterations(plain, blocks)
+    return merge(counted, plain.details) if plain.details else counted
+
+
+def _iterations(usage: Usage, blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The compaction, whose tokens count for themselves, and the message after it."""
+    summary = next(len(str(block.get("content") or "")) for block in blocks if block["type"] == "compaction")
+    fresh = _fresh_tokens(usage)
+    none = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "cache_creation": _written(0, 0)}
+    shares = {
+        "cache_read_input_tokens": usage.cached_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_creation": _written(usage.cache_write_tokens, 0),
+    }
+    first = {"input_tokens": fresh, "output_tokens": summary // 4 + 1, **none, "type": "compaction"}
+    alone = len(blocks) == 1
+    then = {"input_tokens": fresh, "output_tokens": usage.output_tokens, **shares, "type": "message"}
+    return [first] if alone else [first, then]
+
+
+def _ttls(body: Any) -> set[str]:
+    """The lifetimes of the caches that a request asks for."""
+    found: set[str] = set()
+    pending = [body]
+    for value in pending:  # which grows meanwhile
+        if isinstance(value, list):
+            pending += value
+        elif isinstance(value, dict):
+            control = value.get("cache_control")
+            if isinstance(control, dict):
+                ttl = control.get("ttl")
+                found.add(ttl if isinstance(ttl, str) else "5m")
+            pending += value.values()
+    return found
+
+
+def _written(short: int, long: int) -> dict[str, int]:
+    return {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long}
+
+
 def _usage(usage: Usage) -> dict[str, Any]:
     counted: dict[str, Any] = {
         "input_tokens": _fresh_tokens(usage),
         "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_read_input_tokens": usage.cached_tokens,
-        "cache_creation": {"ephemeral_5m_input_tokens": usage.cache_write_tokens, "ephemeral_1h_input_tokens": 0},
+        "cache_creation": _written(usage.cache_write_tokens, 0),
         "output_tokens": usage.output_tokens,
     }
     if usage.reasoning_tokens:
         counted["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
     counted["service_tier"] = "standard"
     counted["inference_geo"] = "not_available"
-    return merge(counted, usage.details) if usage.details else counted
+    return counted
 
 
 def _fresh_tokens(usage: Usage) -> int:
@@ -539,37 +651,35 @@ def _fresh_tokens(usage: Usage) -> int:
 
 def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
     """The answer as events; a `ping` follows the first block's start."""
-    start, delta = _frame(exchange)
+    blocks = _content(exchange)
+    start, delta = _frame(exchange, [block for _, block in blocks])
     content: list[WireEvent] = [start]
     pings = exchange.provider != "bedrock"  # Bedrock sends none (recorded 2025-2026)
-    index = 0
-    for at, part in enumerate(exchange.choice.parts):
-        block = _block(exchange, part)
-        if block is None:
-            continue
-        content.append({"type": "content_block_start", "index": index, "content_block": _opening(part, block)})
+    for index, (at, block) in enumerate(blocks):
+        content.append({"type": "content_block_start", "index": index, "content_block": _opening(block)})
         if pings and not index:
             content.append(dict(_PING))
-        _add_deltas(content, exchange, at, index, block)
+        content += _deltas(exchange, at, index, block)
         content.append({"type": "content_block_stop", "index": index})
-        index += 1
-    if pings and not index:
+    if pings and not blocks:
         content.append(dict(_PING))
     return content, [delta, {"type": "message_stop"}]
 
 
-def _frame(exchange: Exchange) -> tuple[dict[str, Any], dict[str, Any]]:
+def _frame(exchange: Exchange, blocks: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """`message_start` and `message_delta`, the script's `extra` in the one of them where the vendor has it."""
-    usage = _usage(exchange.usage)
+    usage = _usage_of(exchange, blocks)
     head = _head(exchange)
     head.update(content=[], stop_reason=None, stop_sequence=None, stop_details=None)
     head["usage"] = {key: value for key, value in usage.items() if key not in _TAIL_ONLY or key == "output_tokens"}
     head["usage"]["output_tokens"] = min(1, exchange.usage.output_tokens)  # a guess: the true number comes last
     delta: dict[str, Any] = {
         "type": "message_delta",
-        "delta": _ending(exchange),
+        "delta": _ending(exchange, blocks),
         "usage": {key: value for key, value in usage.items() if key not in _HEAD_ONLY},
     }
+    if _is_managed(exchange):
+        delta["context_management"] = {"applied_edits": []}
     if exchange.extra:
         head, delta = _extended(exchange.extra, head, delta)
     return {"type": "message_start", "message": head}, delta
@@ -593,32 +703,53 @@ def _extended(
     return merge(head, early), merge(delta, late)
 
 
-def _opening(part: ReadyPart, block: dict[str, Any]) -> dict[str, Any]:
+_FILLED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "text": {"text": ""},
+    "tool_use": {"input": {}},
+    "server_tool_use": {"input": {}},
+    "mcp_tool_use": {"input": {}},
+    "thinking": {"thinking": "", "signature": ""},
+    "compaction": {"content": None},
+}
+"""What deltas fill; of other blocks all is there at once."""
+
+
+def _opening(block: Mapping[str, Any]) -> dict[str, Any]:
     """The block as it is before its first delta."""
-    if isinstance(part, str):
-        return {"type": "text", "text": ""}
-    if isinstance(part, ToolCall):
-        return {**block, "input": {}}
-    if block["type"] == "thinking":
-        return {"type": "thinking", "thinking": "", "signature": ""}
-    return block
+    opening = {**block, **_FILLED.get(block["type"], {})}
+    return {**opening, "citations": []} if "citations" in block and block["type"] == "text" else opening
 
 
-def _add_deltas(content: list[WireEvent], exchange: Exchange, at: int, index: int, block: dict[str, Any]) -> None:
-    part = exchange.choice.parts[at]
-    pieces = exchange.choice.pieces(at)
-    if isinstance(part, str):
-        content += [Delta(_delta(index, "text_delta", "text", piece)) for piece in pieces]
-    elif isinstance(part, ToolCall):
-        content.append(_delta(index, "input_json_delta", "partial_json", ""))
-        if pieces != ["{}"]:  # for no arguments the empty delta is the only one
-            content += [Delta(_delta(index, "input_json_delta", "partial_json", piece)) for piece in pieces]
-    elif block["type"] == "thinking":
-        content += [Delta(_delta(index, "thinking_delta", "thinking", piece)) for piece in pieces]
-        content.append(_delta(index, "signature_delta", "signature", block["signature"]))
+def _deltas(exchange: Exchange, at: int, index: int, block: Mapping[str, Any]) -> Iterator[WireEvent]:
+    part, kind = exchange.choice.parts[at], block["type"]
+    if kind == "text" and isinstance(part, (str, Citation)):
+        for citation in block.get("citations", ()):
+            yield _delta(index, "citations_delta", "citation", citation)
+        for piece in exchange.choice.pieces(at):
+            yield Delta(_delta(index, "text_delta", "text", piece))
+    elif "input" in _FILLED.get(kind, ()):
+        yield _delta(index, "input_json_delta", "partial_json", "")
+        for piece in _input_pieces(exchange.choice, at, block):
+            yield Delta(_delta(index, "input_json_delta", "partial_json", piece))
+    elif kind == "thinking" and isinstance(part, Thinking):
+        for piece in exchange.choice.pieces(at):
+            yield Delta(_delta(index, "thinking_delta", "thinking", piece))
+        yield _delta(index, "signature_delta", "signature", block["signature"])
+    elif kind == "compaction":
+        yield Delta(_delta(index, "compaction_delta", "content", block.get("content")))
 
 
-def _delta(index: int, kind: str, key: str, piece: str) -> dict[str, Any]:
+def _input_pieces(choice: Choice, at: int, block: Mapping[str, Any]) -> list[str]:
+    """What the input is streamed in; for none the empty delta is the only one."""
+    part = choice.parts[at]
+    if not isinstance(part, ToolCall):
+        part = ToolCall("input", block["input"])
+        choice, at = Choice((part,), "stop", chunk_size=choice.chunk_size), 0
+    pieces = choice.pieces(at)
+    return [] if pieces == ["{}"] else pieces
+
+
+def _delta(index: int, kind: str, key: str, piece: Any) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}}
 
 
@@ -775,8 +906,8 @@ _DIRECT: Final = {"type": "direct"}
 
 
 def parts(body: Mapping[str, Any]) -> Reply:
-    """A whole answer read back into a turn; blocks of tools that the vendor runs itself are left out."""
-    said: list[Any] = [part for block in _dicts(list(body.get("content") or ())) if (part := _part(block)) is not None]
+    """A whole answer read back into a turn."""
+    said = _parts_of(list(_dicts(list(body.get("content") or ()))))
     details = body.get("stop_details")
     explanation = details.get("explanation") if isinstance(details, Mapping) else None
     if isinstance(explanation, str):
@@ -790,6 +921,26 @@ def parts(body: Mapping[str, Any]) -> Reply:
         finish_reason=_NEUTRAL.get(reason, reason) if isinstance(reason, str) else None,
         extra=_remainder(body) or None,
     )
+
+
+def _parts_of(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
+    said: list[Any] = []
+    at = 0
+    while at < len(blocks):
+        block, taken = blocks[at], 1
+        if block.get("type") == "text" and block.get("citations"):
+            text = _string(block.get("text"))
+            for location in _dicts(list(block["citations"])):
+                source, title = _claude_blocks.source_of(location)
+                said.append(Citation(text, source, title))
+                text = ""
+        elif (part := _part(block)) is not None:
+            said.append(part)
+        elif (tool := _claude_blocks.read(blocks, at)) is not None:
+            said.append(tool[0])
+            taken = tool[1]
+        at += taken
+    return said
 
 
 def _part(block: Mapping[str, Any]) -> str | ToolCall | Thinking | None:
@@ -865,7 +1016,7 @@ DIALECT: Final = Dialect(
     parts=parts,
     headers=headers,
     tool_id=tool_id,
-    carries=frozenset({str, ToolCall, Thinking, Refusal}),
+    carries=frozenset({str, ToolCall, Thinking, Refusal, Citation, ServerTool}),
     shaping=frozenset({"output_config", "output_format"}),
     continues=_previous,
     too_long="prompt is too long: {tokens} tokens > {window} maximum",

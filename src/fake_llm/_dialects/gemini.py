@@ -5,19 +5,38 @@ both. What is written has the key order of the Gemini API, or that of Vertex for
 `vertex`, as recorded up to 2026-08.
 
 A thought's signature stands beside the part that follows the thought, not on the thought.
+
+Sources are metadata of a candidate: `groundingMetadata` with the offsets of what they support, in bytes, and
+`urlContextMetadata`. Where nothing in the request or the turn grounds, `citationMetadata` says the same: what the
+model recites. A blocked answer is a candidate without content; a blocked prompt has no candidate, but `promptFeedback`.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import html
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote_plus, urlsplit
 
 from fake_llm import _json
-from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, media, merge, message, parsed_arguments
+from fake_llm._dialect import (
+    Choice,
+    Delta,
+    Dialect,
+    Exchange,
+    Ids,
+    WireEvent,
+    media,
+    merge,
+    message,
+    parsed_arguments,
+    text_of,
+)
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
@@ -32,7 +51,18 @@ from fake_llm._model import (
     Usage,
     View,
 )
-from fake_llm._turns import ERROR_NAMES, Error, Image, Reply, Thinking, ToolCall
+from fake_llm._turns import (
+    ERROR_NAMES,
+    Audio,
+    Citation,
+    Error,
+    Image,
+    Refusal,
+    Reply,
+    ServerTool,
+    Thinking,
+    ToolCall,
+)
 
 __all__ = ["DIALECT"]
 
@@ -500,6 +530,7 @@ _FINISH: Final = {
     "refusal": "SAFETY",
     "malformed_tool_call": "MALFORMED_FUNCTION_CALL",
 }
+_MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
 _CALLED: Final = "Model generated function call(s)."
 _RATINGS: Final = (
     {"category": "HARM_CATEGORY_HATE_SPEECH", "probability": "NEGLIGIBLE"},
@@ -516,27 +547,26 @@ _OWN_HIDDEN: Final = base64.b64encode(b"fake_llm redaction").decode()
 """How the signatures begin that we make up, so that they aren't taken for scripted ones when they are read back."""
 
 
+def _numbers(words: str, first: int = 1) -> dict[str, int]:
+    return {word: number for number, word in enumerate(words.split(), first)}
+
+
 _NUMBERS: Final[Mapping[str, Mapping[str, int]]] = {
-    "finishReason": {
-        "STOP": 1,
-        "MAX_TOKENS": 2,
-        "SAFETY": 3,
-        "RECITATION": 4,
-        "OTHER": 5,
-        "LANGUAGE": 6,
-        "BLOCKLIST": 7,
-        "PROHIBITED_CONTENT": 8,
-        "SPII": 9,
-        "MALFORMED_FUNCTION_CALL": 10,
-    },
-    "modality": {"TEXT": 1, "IMAGE": 2, "VIDEO": 3, "AUDIO": 4, "DOCUMENT": 5},
-    "category": {
-        "HARM_CATEGORY_HARASSMENT": 7,
-        "HARM_CATEGORY_HATE_SPEECH": 8,
-        "HARM_CATEGORY_SEXUALLY_EXPLICIT": 9,
-        "HARM_CATEGORY_DANGEROUS_CONTENT": 10,
-    },
-    "probability": {"NEGLIGIBLE": 1, "LOW": 2, "MEDIUM": 3, "HIGH": 4},
+    "finishReason": _numbers(
+        "STOP MAX_TOKENS SAFETY RECITATION OTHER LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MALFORMED_FUNCTION_CALL"
+    ),
+    "blockReason": _numbers("SAFETY OTHER BLOCKLIST PROHIBITED_CONTENT IMAGE_SAFETY"),
+    "modality": _numbers("TEXT IMAGE VIDEO AUDIO DOCUMENT"),
+    "category": _numbers(
+        "HARM_CATEGORY_HARASSMENT HARM_CATEGORY_HATE_SPEECH HARM_CATEGORY_SEXUALLY_EXPLICIT HARM_CATEGORY_DANGEROUS_CONTENT",
+        7,
+    ),
+    "probability": _numbers("NEGLIGIBLE LOW MEDIUM HIGH"),
+    "language": _numbers("PYTHON"),
+    "outcome": _numbers("OUTCOME_OK OUTCOME_FAILED OUTCOME_DEADLINE_EXCEEDED"),
+    "urlRetrievalStatus": _numbers(
+        "URL_RETRIEVAL_STATUS_SUCCESS URL_RETRIEVAL_STATUS_ERROR URL_RETRIEVAL_STATUS_PAYWALL URL_RETRIEVAL_STATUS_UNSAFE"
+    ),
 }
 """What stands for words where the client asks for it: `$alt=json;enum-encoding=int`, as Google's own REST clients do."""
 
@@ -548,7 +578,7 @@ def _numbered(value: Any) -> Any:
         return value
     found: dict[str, Any] = {}
     for name, item in value.items():
-        if name == "functionCall":  # its arguments are the model's, whatever their keys
+        if name in ("functionCall", "toolCall", "toolResponse"):  # their arguments are the model's, whatever their keys
             found[name] = item
         elif isinstance(item, str):
             found[name] = _NUMBERS[name].get(item, item) if name in _NUMBERS else item
@@ -560,48 +590,85 @@ def _numbered(value: Any) -> Any:
 class _Writer:
     """What the answers of one exchange have in common."""
 
-    __slots__ = ("_id", "exchange", "new", "numbers", "vertex")
+    __slots__ = ("_asked", "_id", "exchange", "invocations", "new", "numbers", "tier", "vertex")
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         self.vertex = exchange.provider == "vertex"
-        self.numbers = "enum-encoding" in exchange.request.url
+        self.numbers = "enum-encoding=int" in exchange.request.headers.get("accept", "").replace(" ", "") or (
+            "enum-encoding" in exchange.request.url
+        )
         self.new = _NEW.search(model(exchange.request, None)) is not None
+        self.invocations = _wants_invocations(exchange.body)
+        self.tier = _tier(exchange)
+        self._asked = _modalities_asked(exchange.body)
         self._id = exchange.id or base64.urlsafe_b64encode(exchange.ids.take(17)).decode()[:23]
 
     def body(self, candidates: list[dict[str, Any]], usage: dict[str, Any]) -> dict[str, Any]:
+        return self._with_model({"candidates": candidates, "usageMetadata": usage})
+
+    def blocked(self, feedback: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a prompt that was blocked."""
+        said: dict[str, Any] = {name: value for name, value in feedback.items() if name != "safetyRatings"}
+        ratings = feedback.get("safetyRatings")
+        if ratings is None and feedback.get("blockReason") == "SAFETY":
+            ratings = [{name: value for name, value in rating.items() if name != "blocked"} for rating in _RATINGS]
+        if ratings is not None:
+            said["safetyRatings"] = ratings
+        body = self._with_model({"promptFeedback": said, "usageMetadata": self.usage(0)})
+        return merge(
+            body, {name: value for name, value in (self.exchange.extra or {}).items() if name != "promptFeedback"}
+        )
+
+    def _with_model(self, body: dict[str, Any]) -> dict[str, Any]:
         if self.numbers:
-            candidates, usage = _numbered(candidates), _numbered(usage)
-        body = {"candidates": candidates, "usageMetadata": usage, "modelVersion": self.exchange.model}
+            body = _numbered(body)
+        body["modelVersion"] = self.exchange.model
         if self.vertex:
             body["createTime"] = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(self.exchange.created))
         body["responseId"] = self._id
         return body
+
+    def usage(self, written: int | None = None) -> dict[str, Any]:
+        """`usageMetadata` of the exchange, or that of a chunk after which `written` tokens of the answer have been sent."""
+        said = _modalities_said(self.exchange.choices) if written is None else _NOTHING
+        return _usage(self.exchange.usage, self.vertex, written, self._asked, said, self.tier)
+
+    def traffic(self) -> str:
+        """Vertex's word for how the request is served."""
+        return _traffic(self.tier)
 
     def content(self, parts: list[dict[str, Any]] | None) -> dict[str, Any]:
         if parts is None:
             return {"role": "model"}
         return {"role": "model", "parts": parts} if self.vertex else {"parts": parts, "role": "model"}
 
-    def candidate(self, content: dict[str, Any] | None, index: int, choice: Choice | None) -> dict[str, Any]:
-        """One candidate; with a `choice` when it is that one's last, with its finish reason."""
+    def candidate(
+        self, content: dict[str, Any] | None, index: int, choice: Choice | None, sources: _Sources | None = None
+    ) -> dict[str, Any]:
+        """One candidate; with a `choice` when it is that one's last, with its finish reason and its sources."""
         found: dict[str, Any] = {}
         if content is not None:
             found["content"] = content
         reason = None if choice is None else _FINISH.get(choice.finish_reason, choice.finish_reason)
         if reason is not None:
             found["finishReason"] = reason
-        if not self.vertex:
+        if index or not self.vertex:  # Vertex leaves away what is zero
             found["index"] = index
         if choice is None:
             return found
         if reason == "STOP" and not self.vertex and choice.tool_calls:
             found["finishMessage"] = _CALLED
+        if reason == _MALFORMED and choice.tool_calls:
+            calls = ", ".join(f"{call.name}({call.json})" for call in choice.tool_calls)
+            found["finishMessage"] = f"Malformed function call: {calls}"
         if reason == "SAFETY":
             found["safetyRatings"] = [dict(rating) for rating in _RATINGS]
+        grounded = sources.metadata(reason) if sources is not None else {}
+        found |= grounded
         if choice.logprobs is not None:
             found |= _logprobs(choice.logprobs, self.exchange.body)
-        elif self.vertex and not self.new and not self.exchange.stream and choice.parts:
+        elif self.vertex and not self.new and not self.exchange.stream and choice.parts and not grounded:
             found["avgLogprobs"] = _AVERAGE_LOGPROB  # whole answers of 2.x models only (recorded to 2026-08)
         return found
 
@@ -619,6 +686,48 @@ class _Writer:
                 call, {name: value for name, value in part.extra.items() if name not in beside}
             )
             written |= beside
+        return written
+
+    def run(self, part: ServerTool) -> list[dict[str, Any]]:
+        """A tool that Google runs, in parts: code and what it printed, or the call of another tool and its response."""
+        kind = _tool_kind(part)
+        if kind == "code":
+            return self._code(part)
+        named = {"toolType": _TOOL_TYPES[kind], "id": part.id or self.exchange.ids.lower(8)}
+        arguments = dict(part.arguments)
+        if kind == "search" and "query" in arguments:
+            arguments = {"queries": _queries(part)} | {
+                name: value for name, value in arguments.items() if name not in ("query", "queries")
+            }
+        written: list[dict[str, Any]] = [{"toolCall": {**named, "args": arguments}}]
+        if part.error is not None:
+            written.append({"toolResponse": {**named, "response": {"error": part.error}}})
+        elif part.result is not None:
+            result = part.result if isinstance(part.result, Mapping) else {"result": part.result}
+            written.append({"toolResponse": {**named, "response": dict(result)}})
+        return written
+
+    def _code(self, part: ServerTool) -> list[dict[str, Any]]:
+        code, language = part.arguments.get("code", ""), part.arguments.get("language", "PYTHON")
+        number = part.id or (f"call_{int(self.exchange.ids.hex(4), 16):05d}" if self.new else None)
+        named = {} if number is None else {"id": number}
+        written: list[dict[str, Any]] = [{"executableCode": {"language": str(language).upper(), "code": code, **named}}]
+        result = part.result
+        if part.error is not None:
+            deadline = "DEADLINE" in part.error.upper() or "timeout" in part.error.lower()
+            outcome, output = "OUTCOME_DEADLINE_EXCEEDED" if deadline else "OUTCOME_FAILED", part.error
+        elif isinstance(result, Mapping) and not result.keys() <= {"stdout", "stderr", "return_code"}:
+            written.append({"codeExecutionResult": {**result, **named}})
+            return written
+        elif isinstance(result, Mapping):
+            outcome = "OUTCOME_FAILED" if result.get("return_code") else "OUTCOME_OK"
+            output = f"{result.get('stdout') or ''}{result.get('stderr') or ''}"
+        elif result is not None:
+            outcome, output = "OUTCOME_OK", result if isinstance(result, str) else _json.text(result)
+        else:
+            return written
+        said = {"output": output} if output else {}  # nothing printed is absent, as every empty text of the API
+        written.append({"codeExecutionResult": {"outcome": outcome, **said, **named}})
         return written
 
 
@@ -643,33 +752,49 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 def document(exchange: Exchange) -> dict[str, Any]:
     """The answer in one body."""
     writer = _Writer(exchange)
-    candidates = [
-        writer.candidate(_whole_content(writer, choice), index, choice) for index, choice in enumerate(exchange.choices)
-    ]
-    return exchange.extend(writer.body(candidates, _usage(exchange.usage, writer.vertex)))
+    feedback = _feedback(exchange)
+    if feedback is not None:
+        return writer.blocked(feedback)
+    candidates: list[dict[str, Any]] = []
+    for index, choice in enumerate(exchange.choices):
+        sources = _Sources(writer)
+        content = _whole_content(writer, choice, sources)
+        candidates.append(writer.candidate(content, index, choice, sources))
+    return exchange.extend(writer.body(candidates, writer.usage()))
 
 
-def _whole_content(writer: _Writer, choice: Choice) -> dict[str, Any] | None:
-    if not choice.parts:
-        return _no_content(writer, choice)
-    return writer.content([part for pieces in _parts_of(writer, choice, whole=True) for part in pieces])
+def _feedback(exchange: Exchange) -> Mapping[str, Any] | None:
+    """The `promptFeedback` of a blocked prompt: what the script says in `extra` of an answer that says nothing else."""
+    found = (exchange.extra or {}).get("promptFeedback")
+    return found if isinstance(found, Mapping) and not any(choice.parts for choice in exchange.choices) else None
+
+
+def _whole_content(writer: _Writer, choice: Choice, sources: _Sources) -> dict[str, Any] | None:
+    parts = [part for pieces in _parts_of(writer, choice, True, sources) for part in pieces]
+    return writer.content(parts) if parts else _no_content(writer, choice)
 
 
 def _no_content(writer: _Writer, choice: Choice) -> dict[str, Any] | None:
     reason = _FINISH.get(choice.finish_reason, choice.finish_reason)
-    if reason == "SAFETY":
-        return None
-    return {} if reason == "MALFORMED_FUNCTION_CALL" else writer.content(None)
+    if reason == _MALFORMED:
+        return {}
+    return writer.content(None) if reason in ("STOP", "MAX_TOKENS") else None
 
 
-def _parts_of(writer: _Writer, choice: Choice, whole: bool) -> Iterator[list[dict[str, Any]]]:
-    """For each part of a turn what is written of it: one part, or when it is streamed one for each piece."""
+def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -> Iterator[list[dict[str, Any]]]:
+    """For each part of a turn what is written of it: one part, or when it is streamed one for each piece.
+
+    A text with citations in it is one text, however many parts of a turn it is made of.
+    """
     pending: str | None = None
     signed = not writer.new
-    last = len(choice.parts) - 1
-    for index, part in enumerate(choice.parts):
+    number = 0
+    places = _spoken(writer, choice, sources)
+    while places:
+        index = places.pop(0)
+        part = choice.parts[index]
         if isinstance(part, Thinking):
-            follower = choice.parts[index + 1] if index < last else None
+            follower = choice.parts[places[0]] if places else None
             signature = _base64(part.signature)
             if signature is None and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
@@ -692,17 +817,66 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool) -> Iterator[list[dic
             if pending is not None:
                 call.setdefault("thoughtSignature", pending)
             written, pending = [call], None
-        elif isinstance(part, Image):
+        elif isinstance(part, ServerTool):
+            written = writer.run(part)
+            if pending is None and writer.new:
+                pending = writer.signature()
+            _sign(written[0], pending)
+            pending = None
+        elif isinstance(part, (Image, Audio)):
             written, pending = [_sign(_inline(part), pending)], None
         else:
-            text = part if isinstance(part, str) else part.text
-            written = [{"text": piece} for piece in _pieces(choice, index, text, whole)]
-            if pending is not None:
-                if not whole and text:
+            run = [index, *_rest_of_run(choice, places)]
+            del places[: len(run) - 1]
+            if whole:
+                sources.begin(number)
+            pieces = [piece for place in run for piece in _text_pieces(choice, place, whole, sources)]
+            written = [{"text": "".join(pieces)}] if whole and len(run) > 1 else [{"text": piece} for piece in pieces]
+            if pending is not None and written:
+                if not whole and written[-1]["text"]:
                     written.append({"text": ""})
                 _sign(written[-1], pending)
                 pending = None
+        number += len(written)
         yield written
+
+
+def _spoken(writer: _Writer, choice: Choice, sources: _Sources) -> list[int]:
+    """The places of the parts that are written as parts; what is said beside the content goes to the sources."""
+    found: list[int] = []
+    malformed = _FINISH.get(choice.finish_reason, choice.finish_reason) == _MALFORMED
+    for index, part in enumerate(choice.parts):
+        if isinstance(part, ServerTool):
+            if _tool_kind(part) != "code":
+                sources.run(part)
+                if not writer.invocations:
+                    continue
+        elif isinstance(part, ToolCall) and malformed:
+            continue
+        found.append(index)
+    return found
+
+
+def _rest_of_run(choice: Choice, places: list[int]) -> list[int]:
+    """The texts that follow and are one with what came before, as there are citations among them."""
+    run: list[int] = []
+    for place in places:
+        if not isinstance(choice.parts[place], (str, Citation)):
+            break
+        run.append(place)
+    return run if any(isinstance(part, Citation) for part in choice.parts) else []
+
+
+def _text_pieces(choice: Choice, index: int, whole: bool, sources: _Sources) -> list[str]:
+    part = choice.parts[index]
+    if isinstance(part, Citation):
+        sources.cite(part)
+        if not part.text:
+            return []
+    text = part.text if isinstance(part, Refusal) else text_of(part)
+    if not isinstance(part, Citation):
+        sources.say(text)
+    return _pieces(choice, index, text, whole)
 
 
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}==|[A-Za-z0-9+/_-]{3}=)?")
@@ -725,15 +899,238 @@ def _sign(part: dict[str, Any], signature: str | None) -> dict[str, Any]:
     return part
 
 
-def _inline(image: Image) -> dict[str, Any]:
-    if isinstance(image.data, bytes):
-        return {"inlineData": {"mimeType": image.media_type, "data": image.base64}}
+def _inline(part: Image | Audio) -> dict[str, Any]:
+    if isinstance(part.data, bytes):
+        return {"inlineData": {"mimeType": part.media_type, "data": part.base64}}
     raise ScriptMismatchError(
         sentence(
-            f"The turn has an image by its URL: {image.data!r}.",
+            f"The turn has an image by its URL: {part.data!r}.",
             "Gemini sends images as bytes.",
             "Write Image(png_bytes).",
         )
+    )
+
+
+# --- tools that Google runs, and sources ------------------------------------------------------------------------------
+
+_TOOL_KINDS: Final = {
+    **dict.fromkeys(("web_search", "google_search", "google_search_retrieval", "enterprise_web_search"), "search"),
+    **dict.fromkeys(("web_fetch", "url_context"), "url"),
+    "code_execution": "code",
+    "google_maps": "maps",
+    **dict.fromkeys(("file_search", "retrieval"), "retrieval"),
+}
+_TOOL_TYPES: Final = {
+    "search": "GOOGLE_SEARCH_WEB",
+    "url": "URL_CONTEXT",
+    "maps": "GOOGLE_MAPS",
+    "retrieval": "FILE_SEARCH",
+}
+_GROUNDS: Final = frozenset(
+    {
+        *("googleSearch", "googleSearchRetrieval", "enterpriseWebSearch", "urlContext", "googleMaps"),
+        *("fileSearch", "retrieval", "parallelAiSearch", "exaAiSearch"),
+    }
+)
+"""The tools of a request that give an answer its sources (google-genai 3.6, 2026-11)."""
+_CHUNKS: Final = {"search": "web", "url": "web", "maps": "maps", "retrieval": "retrievedContext"}
+_STATUS_OF_URL: Final = "URL_RETRIEVAL_STATUS_"
+
+
+def _tool_kind(part: ServerTool) -> str:
+    kind = _TOOL_KINDS.get(part.name)
+    if kind is None:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has the server tool {part.name!r}.",
+                "Google runs " + ", ".join(sorted(_TOOL_KINDS)) + ".",
+                'Write one of these, such as ServerTool("web_search", {"query": "weather"}).',
+            )
+        )
+    return kind
+
+
+def _wants_invocations(body: Any) -> bool:
+    """Whether the request asks to see what Google's tools were given and gave (Gemini API, google-genai 3.6, 2026-11)."""
+    config = _either(body, "toolConfig", "tool_config") if isinstance(body, dict) else None
+    return isinstance(config, dict) and bool(
+        _either(config, "includeServerSideToolInvocations", "include_server_side_tool_invocations")
+    )
+
+
+def _grounds(body: Any) -> bool:
+    """Whether the request offers a tool that grounds, or may do so in what it has cached."""
+    if not isinstance(body, dict) or _either(body, "cachedContent", "cached_content"):
+        return True
+    return any(
+        _camel(name) in _GROUNDS and value is not None
+        for tool in _many(body.get("tools"))
+        if isinstance(tool, dict)
+        for name, value in tool.items()
+    )
+
+
+def _queries(part: ServerTool) -> list[str]:
+    found = part.arguments.get("queries", part.arguments.get("query"))
+    return [query for query in _many(found) if isinstance(query, str)]
+
+
+def _host(source: str) -> str:
+    return urlsplit(source).hostname or source
+
+
+def _is_url(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
+
+
+class _Sources:
+    """What is said beside the content of one candidate: where the answer comes from."""
+
+    __slots__ = ("_at", "_documents", "_part", "_ran", "chunks", "places", "queries", "supports", "urls", "writer")
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer = writer
+        self.chunks: list[dict[str, Any]] = []
+        self.places: dict[str, int] = {}
+        self.supports: list[dict[str, Any]] = []
+        self.queries: dict[str, list[str]] = {"search": [], "retrieval": []}
+        self.urls: list[dict[str, Any]] = []
+        self._documents: dict[str, dict[str, Any]] = {}
+        self._ran = False
+        self._at = 0
+        self._part = 0
+
+    def begin(self, part: int) -> None:
+        """A text part begins: offsets count from here."""
+        self._at, self._part = 0, part
+
+    def say(self, text: str) -> None:
+        """A text without a source."""
+        self._at += _bytes_in(text)
+
+    def cite(self, part: Citation) -> None:
+        """A text with its source; an empty one is another source of what was cited before."""
+        source = part.source
+        fields = {"url": source} if part.title is None else {"url": source, "title": part.title}
+        place = self._chunk(fields, "web" if _is_url(source) else "retrievedContext")
+        end = self._at + _bytes_in(part.text)
+        if part.text:
+            segment: dict[str, Any] = {"partIndex": self._part} if self._part else {}
+            if self._at:
+                segment["startIndex"] = self._at
+            self.supports.append(
+                {"segment": segment | {"endIndex": end, "text": part.text}, "groundingChunkIndices": [place]}
+            )
+        elif self.supports and place not in self.supports[-1]["groundingChunkIndices"]:
+            self.supports[-1]["groundingChunkIndices"].append(place)
+        self._at = end
+
+    def run(self, part: ServerTool) -> None:
+        """A tool that leaves its results beside the content."""
+        kind = _tool_kind(part)
+        self._ran = True
+        if isinstance(part.result, Mapping):
+            name = "urlContextMetadata" if kind == "url" else "groundingMetadata"
+            self._documents[name] = merge(self._documents.get(name, {}), part.result)
+            if kind != "search":
+                return
+        items = [item for item in _many(part.result) if isinstance(item, (str, dict))] if part.error is None else []
+        results = [{"url": item} if isinstance(item, str) else item for item in items if item != part.result]
+        for item in results:
+            self._chunk(item, _CHUNKS[kind])
+        if kind == "url":
+            self._fetched(part, results)
+        else:
+            self.queries.setdefault(kind, []).extend(_queries(part))
+
+    def _fetched(self, part: ServerTool, results: list[dict[str, Any]]) -> None:
+        asked = _many(part.arguments.get("urls", part.arguments.get("url"))) or [item.get("url") for item in results]
+        error = part.error
+        status = "SUCCESS" if error is None else "ERROR"
+        if error is not None and error.upper().removeprefix(_STATUS_OF_URL) in ("PAYWALL", "UNSAFE"):
+            status = error.upper().removeprefix(_STATUS_OF_URL)
+        self.urls += [
+            {"retrievedUrl": url, "urlRetrievalStatus": _STATUS_OF_URL + status}
+            for url in asked
+            if isinstance(url, str)
+        ]
+
+    def _chunk(self, item: Mapping[str, Any], kind: str) -> int:
+        """The place of a source among the chunks; the same one is there once."""
+        if any(name in item for name in ("web", "retrievedContext", "maps", "image")):
+            self.chunks.append(dict(item))  # the API's own
+            return len(self.chunks) - 1
+        source, title = item.get("url", item.get("uri")), item.get("title")
+        key = str(source or title)
+        if key in self.places:
+            return self.places[key]
+        chunk: dict[str, Any] = {} if source is None else {"uri": source}
+        chunk["title"] = title if title is not None else _host(key) if kind == "web" else key
+        if kind == "web" and self.writer.vertex:
+            named = re.fullmatch(r"[\w-]+(\.[\w-]+)+", chunk["title"])
+            chunk["domain"] = chunk["title"] if named else _host(key)
+        if kind != "web" and isinstance(item.get("text"), str):
+            chunk["text"] = item["text"]
+        if kind == "maps" and isinstance(item.get("place_id"), str):
+            chunk["placeId"] = item["place_id"]
+        self.chunks.append({kind: chunk})
+        self.places[key] = len(self.chunks) - 1
+        return self.places[key]
+
+    def metadata(self, reason: str | None) -> dict[str, Any]:
+        """The keys of the candidate."""
+        found: dict[str, Any] = {}
+        recited = self.supports and not self._ran and not _grounds(self.writer.exchange.body)
+        if self.supports and (recited or reason == "RECITATION"):
+            citations = [citation for support in self.supports for citation in self._citations(support)]
+            found["citationMetadata"] = {"citations" if self.writer.vertex else "citationSources": citations}
+        grounding = {} if reason == "RECITATION" else self._grounding()
+        if grounding:
+            found["groundingMetadata"] = grounding
+        urls = merge({"urlMetadata": self.urls} if self.urls else {}, self._documents.get("urlContextMetadata", {}))
+        if urls:
+            found["urlContextMetadata"] = urls
+        return found
+
+    def _citations(self, support: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        segment = support["segment"]
+        span = {name: segment[name] for name in ("startIndex", "endIndex") if name in segment}
+        for place in support["groundingChunkIndices"]:
+            (chunk,) = self.chunks[place].values()
+            yield (
+                span
+                | {name: chunk[name] for name in ("uri",) if name in chunk}
+                | ({"title": chunk["title"]} if self.writer.vertex else {})
+            )
+
+    def _grounding(self) -> dict[str, Any]:
+        queries = self.queries["search"]
+        found: dict[str, Any] = {}
+        if queries:
+            found["searchEntryPoint"] = {"renderedContent": "".join(map(_suggestion, queries))}
+        if self.chunks:
+            found["groundingChunks"] = self.chunks
+        if self.supports:
+            found["groundingSupports"] = self.supports
+        if queries:
+            found["webSearchQueries"] = queries
+        if self.queries["retrieval"]:
+            found["retrievalQueries"] = self.queries["retrieval"]
+        if self.writer.vertex and found:
+            found["retrievalMetadata"] = {}
+            found = {name: found[name] for name in sorted(found, key=lambda name: name != "webSearchQueries")}
+        return merge(found, self._documents.get("groundingMetadata", {}))
+
+
+def _bytes_in(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _suggestion(query: str) -> str:
+    """The chip for a query, which is to be shown beside the answer."""
+    return (
+        '<div class="container"><a class="chip" href="https://www.google.com/search?q='
+        f'{quote_plus(query, errors="replace")}">{html.escape(query)}</a></div>\n'
     )
 
 
@@ -753,7 +1150,78 @@ _USAGE_ORDER: Final = (
 )
 
 
-def _usage(usage: Usage, vertex: bool, written: int | None = None) -> dict[str, Any]:
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
+_MEDIA_TOKENS: Final = 258
+"""What an image costs (the API's documentation, 2026-11), and what the estimate takes for any medium."""
+_MODALITIES: Final = {"image": "IMAGE", "video": "VIDEO", "audio": "AUDIO", "application": "DOCUMENT"}
+
+
+def _modalities_asked(body: Any) -> dict[str, int]:
+    """The tokens of a request by what they are: media first, as recorded (2026-08), text is what is left."""
+    found: dict[str, int] = {}
+    for content in _many(body.get("contents")) if isinstance(body, dict) else []:
+        for part in _many(content.get("parts")) if isinstance(content, dict) else []:
+            if not isinstance(part, dict) or "text" in part:
+                continue
+            data = _either(part, "inlineData", "inline_data") or _either(part, "fileData", "file_data")
+            if isinstance(data, dict):
+                kind = _MODALITIES.get(str(_either(data, "mimeType", "mime_type")).partition("/")[0])
+                if kind is not None:
+                    found[kind] = found.get(kind, 0) + _MEDIA_TOKENS
+    return {**found, "TEXT": 0} if found else found
+
+
+def _modalities_said(choices: Iterable[Choice | Reply]) -> Mapping[str, int]:
+    """The tokens of an answer by what they are; text is what is left, where there is text beside the media."""
+    found: dict[str, int] = {}
+    text = False
+    for choice in choices:
+        for part in choice.parts:
+            if isinstance(part, (Image, Audio)):
+                kind = "IMAGE" if isinstance(part, Image) else "AUDIO"
+                found[kind] = found.get(kind, 0) + _MEDIA_TOKENS
+            else:
+                text = True
+    return {**found, "TEXT": 0} if found and text else found
+
+
+def _by_modality(count: int, others: Mapping[str, int]) -> list[dict[str, Any]]:
+    """A count by its modalities: the last one of them has what is left."""
+    found: list[dict[str, Any]] = []
+    left = count
+    for place, (kind, tokens) in enumerate((others or {"TEXT": 0}).items(), 1):
+        part = left if place == max(1, len(others)) else min(tokens, left)
+        if part:
+            found.append({"modality": kind, "tokenCount": part})
+        left -= part
+    return found
+
+
+_TIERS: Final = frozenset({"standard", "flex", "priority"})
+
+
+def _tier(exchange: Exchange) -> str:
+    """How the request is served: what its body asks for, or on Vertex its header (google-genai 3.6, 2026-11)."""
+    body = exchange.body
+    asked = _either(body, "serviceTier", "service_tier") if isinstance(body, dict) else None
+    if asked is None:
+        asked = exchange.request.headers.get("x-vertex-ai-llm-shared-request-type")
+    word = str(asked).lower().removeprefix("service_tier_")
+    return word if word in _TIERS else "standard"
+
+
+def _traffic(tier: str) -> str:
+    return "ON_DEMAND" if tier == "standard" else f"ON_DEMAND_{tier.upper()}"
+
+
+def _usage(
+    usage: Usage,
+    vertex: bool,
+    written: int | None = None,
+    asked: Mapping[str, int] = _NOTHING,
+    said: Mapping[str, int] = _NOTHING,
+    tier: str = "standard",
+) -> dict[str, Any]:
     """`usageMetadata`, or that of a chunk after which `written` tokens of the answer have been sent. Zeros are absent."""
     whole = max(0, usage.output_tokens - usage.reasoning_tokens)
     candidates = whole if written is None else written
@@ -769,17 +1237,17 @@ def _usage(usage: Usage, vertex: bool, written: int | None = None) -> dict[str, 
     if cached:
         found["cachedContentTokenCount"] = cached
     if vertex:
-        found["trafficType"] = "ON_DEMAND"
+        found["trafficType"] = _traffic(tier)
     if prompt:
-        found["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": prompt}]
+        found["promptTokensDetails"] = _by_modality(prompt, asked)
     if cached:
         found["cacheTokensDetails"] = [{"modality": "TEXT", "tokenCount": cached}]
-    if vertex and candidates:
-        found["candidatesTokensDetails"] = [{"modality": "TEXT", "tokenCount": candidates}]
+    if candidates and (vertex or said):
+        found["candidatesTokensDetails"] = _by_modality(candidates, said)
     if thoughts:
         found["thoughtsTokenCount"] = thoughts
     if not vertex:
-        found["serviceTier"] = "standard"
+        found["serviceTier"] = tier
     if not usage.details or written is not None:
         return found
     merged = merge(found, usage.details)
@@ -813,6 +1281,9 @@ def _logprobs(entries: tuple[Any, ...], body: Any) -> dict[str, Any]:
 def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
     """The answer as chunks; only where `then=` cuts it does each candidate end in a closing chunk of its own."""
     writer = _Writer(exchange)
+    feedback = _feedback(exchange)
+    if feedback is not None:
+        return [writer.blocked(feedback)], []
     steps = [
         step for index, choice in enumerate(exchange.choices) for step in _steps(writer, choice, index, exchange.cut)
     ]
@@ -839,12 +1310,13 @@ def _says_something(candidate: Mapping[str, Any]) -> bool:
 
 def _steps(writer: _Writer, choice: Choice, index: int, cut: bool) -> Iterator[tuple[dict[str, Any], bool]]:
     """The candidates of one choice in order, and whether each comes after `then=`."""
-    parts = [part for pieces in _parts_of(writer, choice, whole=False) for part in pieces]
+    sources = _Sources(writer)
+    parts = [part for pieces in _parts_of(writer, choice, False, sources) for part in pieces]
     if not cut:
         for part in parts[:-1]:
             yield writer.candidate(writer.content([part]), index, None), False
         ending = writer.content(parts[-1:]) if parts else _no_content(writer, choice)
-        yield writer.candidate(ending, index, choice), False
+        yield writer.candidate(ending, index, choice, sources), False
         return
     last: dict[str, Any] = (
         parts.pop() if parts and parts[-1].get("text") == "" and "thoughtSignature" in parts[-1] else {"text": ""}
@@ -852,17 +1324,17 @@ def _steps(writer: _Writer, choice: Choice, index: int, cut: bool) -> Iterator[t
     for part in parts:
         yield writer.candidate(writer.content([part]), index, None), False
     ending = writer.content([last]) if choice.parts else _no_content(writer, choice)
-    yield writer.candidate(ending, index, choice), True
+    yield writer.candidate(ending, index, choice, sources), True
 
 
 def _chunk(writer: _Writer, candidate: dict[str, Any], final: bool, tokens: int) -> Delta:
     exchange = writer.exchange
     if final:
-        usage = _usage(exchange.usage, writer.vertex)
+        usage = writer.usage()
     elif writer.vertex:
-        usage = {"trafficType": "ON_DEMAND"}
+        usage = {"trafficType": writer.traffic()}
     else:
-        usage = _usage(exchange.usage, False, tokens)
+        usage = writer.usage(tokens)
     body = writer.body([candidate], usage)
     extra = exchange.extra
     if not extra:
@@ -1054,9 +1526,8 @@ _API_ONLY: Final = (
     ("server-timing", "gfet4t7; dur=449"),
     ("alt-svc", 'h3=":443"; ma=2592000,h3-29=":443"; ma=2592000'),
 )
-_TIER: Final = (("x-gemini-service-tier", "standard"),)
 _ATTACHMENT: Final = (("content-disposition", "attachment"),)
-_WHOLE_HEADERS: Final = _TIER + _VARY + _GUARDS + _API_ONLY
+_WHOLE_HEADERS: Final = _VARY + _GUARDS + _API_ONLY
 _STREAM_HEADERS: Final = _ATTACHMENT + _VARY + _GUARDS + _API_ONLY
 _VERTEX_HEADERS: Final = _VARY + _GUARDS
 _VERTEX_STREAM_HEADERS: Final = _ATTACHMENT + _VARY + _GUARDS
@@ -1067,7 +1538,7 @@ def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
-    return _STREAM_HEADERS if exchange.stream else _WHOLE_HEADERS
+    return _STREAM_HEADERS if exchange.stream else (("x-gemini-service-tier", _tier(exchange)), *_WHOLE_HEADERS)
 
 
 def _headers_of(exchange: Exchange, content_type: str) -> HeaderItems:
@@ -1089,21 +1560,36 @@ def parts(document: Mapping[str, Any]) -> Reply:
     common: dict[str, Any] = {
         "model": model if isinstance(model, str) else None,
         "id": answer_id if isinstance(answer_id, str) else None,
-        "usage": _usage_of(_either(document, "usageMetadata", "usage_metadata"), "createTime" in document),
     }
     choices = [_choice_of(candidate) for candidate in _many(document.get("candidates")) if isinstance(candidate, dict)]
+    usage = _either(document, "usageMetadata", "usage_metadata")
+    common["usage"] = _usage_of(usage, "createTime" in document, _modalities_said(choices))
     if not choices:
         blocked = _either(document, "promptFeedback", "prompt_feedback")
+        if isinstance(blocked, dict) and blocked:
+            common["extra"] = {"promptFeedback": _camel_deep(blocked)}
         return Reply(finish_reason="content_filter" if blocked else None, **common)
     return choices[0].replace(choices=choices[1:], **common)
+
+
+def _camel_deep(value: Any) -> Any:
+    """The same in camelCase, without what is null."""
+    if isinstance(value, list):
+        return [_camel_deep(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _camel_deep(item) for name, item in _camel_keys(value).items()}
 
 
 def _choice_of(candidate: Mapping[str, Any]) -> Reply:
     content = candidate.get("content")
     found: list[Any] = []
+    starts: list[int] = []
     for part in _many(content.get("parts")) if isinstance(content, dict) else []:
+        starts.append(len(found))
         if isinstance(part, dict):
             _add_part(found, part)
+    found = _with_sources(found, starts, candidate)
     reason = _either(candidate, "finishReason", "finish_reason")
     reason = _REASON_WORDS.get(reason, str(reason)) if isinstance(reason, int) else reason
     if reason == "STOP":
@@ -1113,12 +1599,136 @@ def _choice_of(candidate: Mapping[str, Any]) -> Reply:
     return Reply(*found, finish_reason=reason if isinstance(reason, str) else None, logprobs=_logprobs_of(candidate))
 
 
+def _with_sources(found: list[Any], starts: list[int], candidate: Mapping[str, Any]) -> list[Any]:
+    """The parts with the candidate's sources: a `Citation` where one supports a text, else the tool that found it."""
+    grounding = _camel_deep(_either(candidate, "groundingMetadata", "grounding_metadata") or {})
+    chunks = [chunk for chunk in _many(grounding.get("groundingChunks")) if isinstance(chunk, dict)]
+    spans: list[_Span] = []
+    for support in _many(grounding.get("groundingSupports")):
+        sources = [
+            _source_of(chunks[at]) for at in _many(support.get("groundingChunkIndices")) if 0 <= at < len(chunks)
+        ]
+        _add_span(spans, found, starts, support.get("segment") or {}, [source for source in sources if source])
+    recited = _camel_deep(_either(candidate, "citationMetadata", "citation_metadata") or {})
+    for citation in _many(recited.get("citationSources", recited.get("citations"))):
+        if citation.get("uri"):
+            title = citation.get("title")
+            source = (citation["uri"], title if title and title != _host(citation["uri"]) else None)
+            _add_span(spans, found, starts, citation, [source])
+    fetched = _camel_deep(_either(candidate, "urlContextMetadata", "url_context_metadata") or {})
+    tools = [*_tools_of(grounding, chunks), *_fetches_of(fetched)]
+    first = next((place for place, part in enumerate(found) if isinstance(part, str)), len(found))
+    cut = [
+        piece
+        for place, part in enumerate(found)
+        for piece in (_cut(part, [span for span in spans if span[0] == place]) if isinstance(part, str) else [part])
+    ]
+    return [*cut[:first], *tools, *cut[first:]]
+
+
+_Span: TypeAlias = "tuple[int, int, int, list[tuple[str, str | None]]]"
+"""The place of a text, two offsets in it in bytes, and the sources for what is between them."""
+
+
+def _add_span(
+    spans: list[_Span],
+    found: list[Any],
+    starts: list[int],
+    segment: Mapping[str, Any],
+    sources: list[tuple[str, str | None]],
+) -> None:
+    """Find a segment: in its own part, or, as in a stream, in all of the text; one that lies in neither is left out."""
+    start, end, said = segment.get("startIndex") or 0, segment.get("endIndex") or 0, segment.get("text")
+    if not sources or not 0 <= start < end:
+        return
+    texts = [place for place, part in enumerate(found) if isinstance(part, str)]
+    number = segment.get("partIndex") or 0
+    own = starts[number] if number < len(starts) else None
+    at = 0
+    tried = [(place, 0) for place in texts if own is not None and place >= own][:1]
+    for place in texts:
+        tried.append((place, at))
+        at += _bytes_in(found[place])
+    for place, before in tried:
+        raw = found[place].encode("utf-8", "surrogatepass")
+        first, last = start - before, end - before
+        if not 0 <= first < last <= len(raw):
+            continue
+        try:
+            piece = raw[first:last].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            continue
+        taken = any(span[0] == place and first < span[2] and span[1] < last for span in spans)
+        if not taken and said in (None, piece):
+            spans.append((place, first, last, sources))
+            return
+
+
+def _cut(text: str, spans: list[_Span]) -> list[Any]:
+    if not spans:
+        return [text]
+    raw = text.encode("utf-8", "surrogatepass")
+    pieces: list[Any] = []
+    at = 0
+    for _, start, end, sources in sorted(spans, key=lambda span: span[1]):
+        pieces.append(raw[at:start].decode("utf-8", "surrogatepass"))
+        cited = raw[start:end].decode("utf-8", "surrogatepass")
+        pieces += [Citation("" if place else cited, *source) for place, source in enumerate(sources)]
+        at = end
+    pieces.append(raw[at:].decode("utf-8", "surrogatepass"))
+    return [piece for piece in pieces if piece != ""]
+
+
+def _source_of(chunk: Mapping[str, Any]) -> tuple[str, str | None] | None:
+    """Where a chunk is from and what that is called, without a title that is only its address."""
+    inner = next((value for value in chunk.values() if isinstance(value, dict)), {})
+    source, title = inner.get("uri") or inner.get("title"), inner.get("title")
+    if not isinstance(source, str) or not source:
+        return None
+    return source, title if title and title not in (source, _host(source)) else None
+
+
+def _tools_of(grounding: Mapping[str, Any], chunks: list[dict[str, Any]]) -> list[ServerTool]:
+    cited = {at for support in _many(grounding.get("groundingSupports")) for at in support["groundingChunkIndices"]}
+    queries = [query for query in _many(grounding.get("webSearchQueries")) if isinstance(query, str)]
+    retrieved = [query for query in _many(grounding.get("retrievalQueries")) if isinstance(query, str)]
+    found: list[ServerTool] = []
+    for name, key, asked in (
+        ("google_search", "web", queries),
+        ("file_search", "retrievedContext", retrieved),
+        ("google_maps", "maps", []),
+    ):
+        own = [place for place, chunk in enumerate(chunks) if key in chunk]
+        if asked or not cited.issuperset(own):
+            arguments = {"query": asked[0]} if len(asked) == 1 else {"queries": asked} if asked else {}
+            found.append(ServerTool(name, arguments, [_result_item(chunks[place][key]) for place in own] or None))
+    return found
+
+
+def _result_item(chunk: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"uri": "url", "title": "title", "text": "text", "placeId": "place_id"}
+    return {names[name]: value for name, value in chunk.items() if name in names}
+
+
+def _fetches_of(fetched: Mapping[str, Any]) -> Iterator[ServerTool]:
+    for item in _many(fetched.get("urlMetadata")):
+        status = str(item.get("urlRetrievalStatus") or _STATUS_OF_URL + "SUCCESS")
+        error = None if status.endswith("_SUCCESS") else status
+        yield ServerTool("url_context", {"url": item.get("retrievedUrl", "")}, error=error)
+
+
 def _add_part(found: list[Any], part: Mapping[str, Any]) -> None:
     signature = _either(part, "thoughtSignature", "thought_signature")
     signature = signature if isinstance(signature, str) and signature else None
     text = part.get("text")
     if part.get("thought") and isinstance(text, str):
         found.append(Thinking(text, _foreign(signature), redacted=not text and signature is not None))
+        return
+    result = _either(part, "codeExecutionResult", "code_execution_result")
+    if isinstance(result, dict):
+        before = found[-1] if found else None
+        ran = isinstance(before, ServerTool) and before.name == "code_execution" and before.result is None
+        found[-1 if ran else len(found) :] = [_ran(before if ran else None, result)]
         return
     read = _part_of(part, text)
     if signature is not None:
@@ -1138,12 +1748,30 @@ def _part_of(part: Mapping[str, Any], text: Any) -> Any:
     if isinstance(call, dict) and _name(call):
         arguments = call.get("args")
         return ToolCall(_name(call), arguments if isinstance(arguments, dict) else {}, _id(call))
+    code = _either(part, "executableCode", "executable_code")
+    if isinstance(code, dict):
+        language = code.get("language")
+        other = {} if language in (None, "PYTHON", 1) else {"language": language}
+        return ServerTool("code_execution", {"code": code.get("code") or "", **other}, id=_id(code))
     data = _either(part, "inlineData", "inline_data")
     if isinstance(data, dict):
         raw = _bytes_of(data.get("data"))
         kind = _either(data, "mimeType", "mime_type")
+        if raw and isinstance(kind, str) and kind.startswith("audio/"):
+            return Audio(raw, kind)
         return Image(raw, kind if isinstance(kind, str) else "image/png") if raw else None
     return None
+
+
+def _ran(before: Any, result: Mapping[str, Any]) -> ServerTool:
+    """The code of before with what came of it."""
+    code = before if isinstance(before, ServerTool) else ServerTool("code_execution", {"code": ""}, id=_id(result))
+    outcome, output = result.get("outcome"), result.get("output") or ""
+    if outcome in (None, "OUTCOME_OK", 1):
+        return ServerTool(code.name, code.arguments, output, code.id)
+    if outcome in ("OUTCOME_FAILED", 2):
+        return ServerTool(code.name, code.arguments, {"stdout": output, "return_code": 1}, code.id)
+    return ServerTool(code.name, code.arguments, {"outcome": outcome, "output": output}, code.id)
 
 
 def _foreign(signature: str | None) -> str | None:
@@ -1171,7 +1799,7 @@ _COUNTED: Final = {
 }
 
 
-def _usage_of(given: Any, vertex: bool) -> Usage | None:
+def _usage_of(given: Any, vertex: bool, said: Mapping[str, int]) -> Usage | None:
     if not isinstance(given, dict):
         return None
     counts = [_count(_either(given, camel, snake)) for camel, snake in _COUNTED.items()]
@@ -1184,7 +1812,7 @@ def _usage_of(given: Any, vertex: bool) -> Usage | None:
         reasoning_tokens=thoughts,
         total_tokens=None if total in (0, prompt + output) else total,
     )
-    own = _usage(usage, vertex)
+    own = _usage(usage, vertex, said=said)
     details = {
         name: value for name, value in _camel_keys(given).items() if own.get(name) != value and name not in _COUNTED
     }
@@ -1239,7 +1867,7 @@ DIALECT: Final = Dialect(
     parts=parts,
     headers=headers,
     tool_id=tool_id,
-    carries=frozenset({str, ToolCall, Thinking, Image}),
+    carries=frozenset({str, ToolCall, Thinking, Image, Audio, Citation, ServerTool}),
     choices=True,
     shaping=frozenset({"generationConfig", "generation_config", "n"}),
     too_long="The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window}).",

@@ -6,6 +6,7 @@ the endpoint table; `read` and `parts` take what all of them send.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -26,11 +27,13 @@ from fake_llm._dialect import (
     Ids,
     WireEvent,
     as_written,
+    free_text,
     json_kind,
     media,
     merge,
     message,
     parsed_arguments,
+    text_of,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
@@ -46,7 +49,7 @@ from fake_llm._model import (
     Usage,
     View,
 )
-from fake_llm._turns import Error, Refusal, Reply, Thinking, ToolCall
+from fake_llm._turns import Audio, Citation, Error, Refusal, Reply, Thinking, ToolCall
 
 __all__ = ["BAD_JSON", "DIALECT", "document", "pad", "refused", "wrong_type"]
 
@@ -456,6 +459,9 @@ def refused(text: str, param: str | None = None, code: str | None = None) -> Err
 
 _FINISH: Final = {"refusal": "stop", "stop_sequence": "stop", "pause": "stop", "malformed_tool_call": "stop"}
 _WITHOUT_LOGPROBS: Final = ("gpt-5", "o1", "o3", "o4")  # no such key in their choices since 2025
+_SEARCHES: Final = (
+    "-search-"  # in the names of models that search: no logprobs, no tier, no fingerprint (recorded 2026-08)
+)
 _WITHOUT_FINGERPRINT: Final = (*_WITHOUT_LOGPROBS, "gpt-3.5")
 _FINGERPRINT: Final = "fp_5f1d9c03ae"
 _TIERS: Final = frozenset({"default", "flex", "priority", "scale"})
@@ -464,7 +470,7 @@ _TIERS: Final = frozenset({"default", "flex", "priority", "scale"})
 class _Style:
     """What the request decides about the form of each choice."""
 
-    __slots__ = ("custom", "forced", "legacy", "logprobs", "nullable", "top")
+    __slots__ = ("created", "custom", "forced", "ids", "legacy", "logprobs", "nullable", "top")
 
     def __init__(self, exchange: Exchange) -> None:
         body = exchange.body if isinstance(exchange.body, dict) else {}
@@ -476,7 +482,8 @@ class _Style:
         self.logprobs = body.get("logprobs") is True
         top = body.get("top_logprobs")
         self.top = top if isinstance(top, int) else 0
-        self.nullable = not exchange.model.startswith(_WITHOUT_LOGPROBS)
+        self.nullable = not exchange.model.startswith(_WITHOUT_LOGPROBS) and _SEARCHES not in exchange.model
+        self.created, self.ids = exchange.created, exchange.ids
 
     def finish(self, choice: Choice) -> str:
         """The vendor's word; a forced call ends with `stop`, a legacy one with `function_call`."""
@@ -506,10 +513,15 @@ def document(exchange: Exchange) -> dict[str, Any]:
             "model": exchange.model,
             "choices": [_choice(index, choice, style) for index, choice in enumerate(exchange.choices)],
             "usage": _usage(exchange.usage),
-            "service_tier": _tier(exchange.body),
-            "system_fingerprint": _fingerprint(exchange.model),
+            **_ending(exchange),
         }
     )
+
+
+def _ending(exchange: Exchange) -> dict[str, Any]:
+    if _SEARCHES in exchange.model:
+        return {"system_fingerprint": ""}
+    return {"service_tier": _tier(exchange.body), "system_fingerprint": _fingerprint(exchange.model)}
 
 
 def _id(exchange: Exchange) -> str:
@@ -540,8 +552,8 @@ def _answer(choice: Choice, style: _Style) -> dict[str, Any]:
     refusals: list[str] = []
     calls: list[ToolCall] = []
     for part in choice.parts:
-        if isinstance(part, str):
-            texts.append(part)
+        if isinstance(part, (str, Citation)):
+            texts.append(text_of(part))
         elif isinstance(part, ToolCall):
             calls.append(part)
         elif isinstance(part, Refusal):
@@ -556,8 +568,43 @@ def _answer(choice: Choice, style: _Style) -> dict[str, Any]:
     elif calls:
         answer["tool_calls"] = [_call(call, call.json, style) for call in calls]
     answer["refusal"] = "".join(refusals) if refusals else None
-    answer["annotations"] = []
+    answer["annotations"] = _annotations(choice)
+    sound = choice.of(Audio)
+    if sound:
+        answer["audio"] = _audio(sound, style)
     return answer
+
+
+def _annotations(choice: Choice) -> list[dict[str, Any]]:
+    """The sources, each with where its text stands in the whole (recorded 2026-08)."""
+    found: list[dict[str, Any]] = []
+    at = 0
+    for part in choice.parts:
+        end = at + len(text_of(part))
+        if isinstance(part, Citation):
+            where = {"end_index": end, "start_index": at, "title": part.title or "", "url": part.source}
+            found.append({"type": "url_citation", "url_citation": where})
+        at = end
+    return found
+
+
+_AUDIO_LIFE: Final = 3600
+
+
+def _audio(sound: Sequence[Audio], style: _Style) -> dict[str, Any]:
+    """What is heard, of which a message holds one."""
+    if len(sound) > 1:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn has {len(sound)} sounds.", "A message of OpenAI chat holds one.", "Write one Audio a turn."
+            )
+        )
+    return {
+        "id": "audio_" + style.ids.hex(32),
+        "data": sound[0].base64,
+        "expires_at": style.created + _AUDIO_LIFE,
+        "transcript": sound[0].transcript or "",
+    }
 
 
 def _is_empty(choice: Choice) -> bool:
@@ -567,7 +614,8 @@ def _is_empty(choice: Choice) -> bool:
 
 def _call(call: ToolCall, arguments: str, style: _Style) -> dict[str, Any]:
     if call.name in style.custom:
-        written: dict[str, Any] = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": arguments}}
+        said = free_text(call) if arguments else ""
+        written: dict[str, Any] = {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": said}}
     else:
         written = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
     return merge(written, call.extra) if call.extra else written
@@ -638,16 +686,16 @@ def _logprobs(choice: Choice, style: _Style) -> dict[str, Any] | None:
     pieces = [
         piece
         for index, part in enumerate(choice.parts)
-        if isinstance(part, (str, Refusal))
+        if isinstance(part, (str, Citation, Refusal))
         for piece in choice.pieces(index)
     ]
-    if not any(isinstance(part, (str, Refusal)) for part in choice.parts):
+    if not any(isinstance(part, (str, Citation, Refusal)) for part in choice.parts):
         return None
     return _kept([_made(piece, style.top) for piece in pieces], _only_refuses(choice))
 
 
 def _only_refuses(choice: Choice) -> bool:
-    return bool(choice.of(Refusal)) and not choice.of(str)
+    return bool(choice.of(Refusal)) and not choice.of(str) and not choice.of(Citation)
 
 
 def _kept(entries: list[Any], refused: bool) -> dict[str, Any]:
@@ -692,7 +740,7 @@ def _shared_out(choice: Choice, style: _Style) -> Iterator[list[Any]]:
     pieces = [
         piece
         for index, part in enumerate(choice.parts)
-        if isinstance(part, (str, Refusal))
+        if isinstance(part, (str, Citation, Refusal))
         for piece in choice.pieces(index)
     ]
     yield [] if pieces else entries
@@ -725,8 +773,7 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
         "object": "chat.completion.chunk",
         "created": exchange.created,
         "model": exchange.model,
-        "service_tier": _tier(body),
-        "system_fingerprint": _fingerprint(exchange.model),
+        **_ending(exchange),
     }
     extra = dict(exchange.extra or {})
     extra_choices, extra_usage = extra.pop("choices", None), extra.pop("usage", None)
@@ -776,7 +823,7 @@ def _chunks(choice: Choice, style: _Style) -> Iterator[Chunk]:
     entries = _shared_out(choice, style) if choice.logprobs is not None or style.logprobs else None
     refused = _only_refuses(choice) if entries is not None else False
     known = entries is not None and (
-        choice.logprobs is not None or any(isinstance(part, (str, Refusal)) for part in choice.parts)
+        choice.logprobs is not None or any(isinstance(part, (str, Citation, Refusal)) for part in choice.parts)
     )
 
     def next_logprobs() -> dict[str, Any] | None:
@@ -789,21 +836,41 @@ def _chunks(choice: Choice, style: _Style) -> Iterator[Chunk]:
     number = 0
     for index, part in enumerate(choice.parts):
         if isinstance(part, ToolCall):
-            yield from _call_chunks(number, part, choice.pieces(index), opened, style)
+            pieces = choice.pieces(index) if part.name not in style.custom else choice.cut(free_text(part))
+            yield from _call_chunks(number, part, pieces, opened, style)
             number += 1
+        elif isinstance(part, Audio):
+            yield from _audio_chunks(part, _audio((part,), style), choice)
         elif isinstance(part, Thinking):
             for piece in () if part.redacted else choice.pieces(index):
                 yield True, {"reasoning_content": piece}, None
-        elif isinstance(part, (str, Refusal)):
-            key = "content" if isinstance(part, str) else "refusal"
+        elif isinstance(part, (str, Citation, Refusal)):
+            key = "refusal" if isinstance(part, Refusal) else "content"
             for piece in choice.pieces(index):
                 yield True, {key: piece}, next_logprobs()
+    cited = _annotations(choice)
+    if cited:
+        yield False, {"annotations": cited}, None
+
+
+def _audio_chunks(part: Audio, audio: Mapping[str, Any], choice: Choice) -> Iterator[Chunk]:
+    """The id, what is heard, the sound, and last how long it is kept: so the types of openai 3.57 say (2026-11)."""
+    yield False, {"audio": {"id": audio["id"]}}, None
+    for piece in choice.cut(audio["transcript"]):
+        yield True, {"audio": {"transcript": piece}}, None
+    data = audio["data"]
+    for start in range(0, len(data), _AUDIO_PIECE):
+        yield True, {"audio": {"data": data[start : start + _AUDIO_PIECE]}}, None
+    yield False, {"audio": {"expires_at": audio["expires_at"]}}, None
+
+
+_AUDIO_PIECE: Final = 4096  # of base64: a multiple of 4, so that each piece can be decoded by itself
 
 
 def _opening(choice: Choice, calls: Sequence[ToolCall], style: _Style) -> dict[str, Any]:
     """The first delta: the role, and the head of a call that is all there is (recorded 2025-08 to 2026-08)."""
     refuses = any(isinstance(part, Refusal) for part in choice.parts)
-    speaks = any(isinstance(part, str) for part in choice.parts)
+    speaks = any(isinstance(part, (str, Citation)) for part in choice.parts)
     delta: dict[str, Any] = {"role": "assistant", "content": "" if speaks or _is_empty(choice) else None}
     if any(isinstance(part, Thinking) and not part.redacted for part in choice.parts):
         delta["reasoning_content"] = ""  # as DeepSeek does (recorded 2026-05)
@@ -1072,13 +1139,14 @@ def _turn(choice: Mapping[str, Any]) -> Reply:
     answer = answer if isinstance(answer, Mapping) else {}
     said: list[Any] = [Thinking(text) for text in _reasoning(answer)]
     if isinstance(answer.get("content"), str):
-        said.append(answer["content"])
+        said += _cited(answer["content"], answer.get("annotations"))
     said += _blocks(answer.get("content"))
     if isinstance(answer.get("refusal"), str):
         said.append(Refusal(answer["refusal"]))
     said += [_call_back(call) for call in _mappings(answer.get("tool_calls"))]
     if isinstance(answer.get("function_call"), Mapping):
         said.append(_call_back({"function": answer["function_call"]}))
+    said += _heard(answer.get("audio"))
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
     entries = (logprobs.get("content") or logprobs.get("refusal") or []) if isinstance(logprobs, Mapping) else None
     return Reply(
@@ -1086,6 +1154,34 @@ def _turn(choice: Mapping[str, Any]) -> Reply:
         finish_reason=_NEUTRAL.get(reason, reason) if isinstance(reason, str) else None,
         logprobs=entries if isinstance(entries, list) else None,
     )
+
+
+def _cited(text: str, annotations: Any) -> list[Any]:
+    """A text with its citations in their places; of two that overlap, the later one has what is left."""
+    found = [one["url_citation"] for one in _mappings(annotations) if isinstance(one.get("url_citation"), Mapping)]
+    said: list[Any] = []
+    at = 0
+    for one in sorted(found, key=lambda one: _count(one, "end_index")):
+        source, title = one.get("url"), one.get("title")
+        if not isinstance(source, str) or not source:
+            continue
+        end = max(at, min(_count(one, "end_index"), len(text)))
+        start = min(max(at, _count(one, "start_index")), end)
+        said += [text[at:start]] if start > at else []
+        said.append(Citation(text[start:end], source, title if isinstance(title, str) and title else None))
+        at = end
+    return [*said, text[at:]] if text[at:] or not said else said
+
+
+def _heard(audio: Any) -> list[Audio]:
+    if not isinstance(audio, Mapping) or not isinstance(audio.get("data"), str):
+        return []
+    try:
+        data = base64.b64decode(audio["data"], validate=True)
+    except ValueError:
+        return []
+    transcript = audio.get("transcript")
+    return [Audio(data, transcript=transcript if isinstance(transcript, str) and transcript else None)] if data else []
 
 
 def _blocks(content: Any) -> list[Any]:
@@ -1168,10 +1264,11 @@ def _difference(values: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str
 def _extra_back(document: Mapping[str, Any]) -> dict[str, Any]:
     """What the answer says beyond what we would write."""
     name = document.get("model")
+    name = name if isinstance(name, str) else ""
     usual = {
         "created": CREATED,
         "service_tier": "default",
-        "system_fingerprint": _fingerprint(name if isinstance(name, str) else ""),
+        "system_fingerprint": "" if _SEARCHES in name else _fingerprint(name),
     }
     known = {key: document[key] for key, value in usual.items() if key in document and document[key] != value}
     return known | {key: value for key, value in document.items() if key not in _DOCUMENT_KEYS}
@@ -1197,7 +1294,7 @@ DIALECT: Final = Dialect(
     parts=parts,
     headers=headers,
     tool_id=tool_id,
-    carries=frozenset({str, ToolCall, Refusal, Thinking}),
+    carries=frozenset({str, ToolCall, Refusal, Thinking, Citation, Audio}),
     choices=True,
     shaping=frozenset({"n", "response_format"}),
     too_long="This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. Please reduce the length of the messages.",

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from fake_llm import _json
+from fake_llm import _json, _response_tools
 from fake_llm._dialect import (
     Choice,
     Delta,
@@ -23,11 +23,13 @@ from fake_llm._dialect import (
     Ids,
     WireEvent,
     as_written,
+    free_text,
     json_kind,
     media,
     merge,
     message,
     parsed_arguments,
+    text_of,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
@@ -43,7 +45,7 @@ from fake_llm._model import (
     Usage,
     View,
 )
-from fake_llm._turns import Error, Image, Part, Refusal, Reply, Thinking, ToolCall
+from fake_llm._turns import Citation, Error, Image, Part, Refusal, Reply, ServerTool, Thinking, ToolCall
 
 __all__ = ["DIALECT", "document", "events", "in_background", "messages", "pad", "pending"]
 
@@ -73,6 +75,7 @@ def read(request: Request, body: Any) -> View:
         _schema(body.get("text")),
         _params(body),
         history.whole and not any(body.get(name) for name in ("previous_response_id", "conversation", "prompt")),
+        _response_tools.server_tools(body, history.tools),
     )
 
 
@@ -240,6 +243,8 @@ def _add_tools(tools: dict[str, ToolSpec], sent: Any) -> None:
                 description if isinstance(description, str) else "",
                 tool.get("strict") is True,
             )
+        else:
+            tools.update((own, ToolSpec(own, {}, "", strict=False)) for own in _response_tools.client_tools(tool))
 
 
 _MODES: Final[Mapping[str, ToolChoice]] = {"auto": AUTO, "none": ToolChoice("none"), "required": ToolChoice("any")}
@@ -253,6 +258,8 @@ def _tool_choice(choice: Any) -> ToolChoice:
     kind, name = choice.get("type"), choice.get("name")
     if kind in ("function", "custom") and isinstance(name, str):
         return ToolChoice("tool", name)
+    for own in _response_tools.client_tools(choice):
+        return ToolChoice("tool", own)
     if kind == "allowed_tools":
         tools = choice.get("tools")
         names = [tool.get("name") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
@@ -660,7 +667,7 @@ def _started(exchange: Exchange, response_id: str, *, billed: bool = False) -> _
         "text": _text(get("text")),
         "tool_choice": _typed(_or(get("tool_choice"), "auto")),
         "tool_usage": _TOOL_USAGE,
-        "tools": [_tool(tool) for tool in get("tools") or ()],
+        "tools": _tools(get("tools")),
         "top_logprobs": _or(get("top_logprobs"), 0),
         "top_p": _decimal(get("top_p"), 1.0),
         "truncation": _or(get("truncation"), "disabled"),
@@ -683,6 +690,7 @@ def _finished(exchange: Exchange, started: _Json, status: str, reason: str | Non
         "incomplete_details": {"reason": reason} if status == "incomplete" and reason is not None else None,
         "output": output,
         "service_tier": _TIERS.get(tier, tier) if isinstance(tier, str) else tier,
+        "tool_usage": _tool_usage(output),
         "usage": _usage(exchange.usage),
     }
 
@@ -698,6 +706,11 @@ _TOOL_USAGE: Final = {  # recorded 2026-08
     },
     "web_search": {"num_requests": 0},
 }
+
+
+def _tool_usage(output: list[_Json]) -> _Json:
+    searches = sum(1 for item in output if item["type"] == "web_search_call" and item["action"].get("type") == "search")
+    return {**_TOOL_USAGE, "web_search": {"num_requests": searches}}
 
 
 def _or(value: Any, default: Any) -> Any:
@@ -756,6 +769,12 @@ def _text(sent: Any) -> _Json:
             "strict": _or(form.get("strict"), False),
         }
     return {"format": form, "verbosity": _or(sent.get("verbosity") if isinstance(sent, dict) else None, "medium")}
+
+
+def _tools(sent: Any) -> list[Any]:
+    """The tools as they are echoed; a search among them comes last (recorded 2026-05 and 2026-07)."""
+    echoed = [_tool(tool) for tool in sent or ()]
+    return sorted(echoed, key=lambda tool: isinstance(tool, dict) and tool.get("type") == "tool_search")
 
 
 def _tool(tool: Any) -> Any:
@@ -834,6 +853,7 @@ _DEFAULTS: Final[Mapping[str, _Json]] = {
         "server_description": None,
         "server_url": None,
     },
+    "tool_search": {"description": None, "parameters": None},
     "web_search": {  # recorded 2026-08
         "return_token_budget": "default",
         "search_content_types": ["text"],
@@ -859,10 +879,10 @@ def _usage(usage: Usage) -> _Json:
 
 @dataclasses.dataclass(slots=True)
 class _Item:
-    """One output item as it is in the end, and the indices of the parts that it holds."""
+    """One output item as it is in the end, and the indices of the parts that each piece of its content holds."""
 
     body: _Json
-    parts: list[int]
+    parts: list[list[int]]
 
 
 def _items(exchange: Exchange, response_id: str, status: str) -> list[_Item]:
@@ -872,19 +892,30 @@ def _items(exchange: Exchange, response_id: str, status: str) -> list[_Item]:
     items: list[_Item] = []
     for index, part in enumerate(choice.parts):
         last = items[-1] if items else None
-        if isinstance(part, (str, Refusal)):
+        if isinstance(part, (str, Citation, Refusal)):
             if last is None or last.body["type"] != "message":
                 items.append(last := _Item(build.message(), []))
-            last.body["content"].append(build.content(part, index))
+            contents = last.body["content"]
+            if contents and _goes_on(choice.parts[index - 1], part):
+                build.add(contents[-1], part, index)
+                last.parts[-1].append(index)
+                continue
+            contents.append(build.content(part, index))
         elif isinstance(part, ToolCall):
             items.append(last := _Item(build.call(part), []))
         elif isinstance(part, Image):
             items.append(last := _Item(build.image(part), []))
-        elif last is not None and last.body["type"] == "reasoning" and _joins(choice.parts[index - 1], part):
-            last.body["summary"].append({"type": "summary_text", "text": part.text})
+        elif isinstance(part, ServerTool):
+            items += [_Item(body, [[index]]) for body in build.tools.of_server(part)]
+            continue
+        elif isinstance(part, Thinking):
+            if last is not None and last.body["type"] == "reasoning" and _joins(choice.parts[index - 1], part):
+                last.body["summary"].append({"type": "summary_text", "text": part.text})
+            else:
+                items.append(last := _Item(build.reasoning(part), []))
         else:
-            items.append(last := _Item(build.reasoning(part), []))
-        last.parts.append(index)
+            continue
+        last.parts.append([index])
     if build.phased:
         _set_phases(items)
     if status == "incomplete" and items and items[-1].body["type"] in _CAN_BE_INCOMPLETE:
@@ -893,6 +924,12 @@ def _items(exchange: Exchange, response_id: str, status: str) -> list[_Item]:
 
 
 _CAN_BE_INCOMPLETE: Final = frozenset({"message", "function_call", "custom_tool_call"})
+
+
+def _goes_on(before: Any, part: Any) -> bool:
+    """Whether a part is of the same text as the one before: a citation goes with what is around it."""
+    cited = isinstance(part, Citation) or (isinstance(before, Citation) and isinstance(part, str))
+    return cited and isinstance(before, (str, Citation))
 
 
 def _joins(before: Any, part: Thinking) -> bool:
@@ -915,14 +952,14 @@ def _set_phases(items: list[_Item]) -> None:
             item.body.update(phase="final_answer" if item.body is last else "commentary", role=role)
 
 
-_PHASED: Final = re.compile(r"gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)")
-"""The models whose messages have a `phase`: gpt-5.4 and later, recorded 2026-04 on."""
+_PHASED: Final = re.compile(r"gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)|deepseek-")
+"""The models whose messages have a `phase`: gpt-5.4 and later, recorded 2026-04 on; DeepSeek's, recorded 2026-08."""
 
 
 class _Builder:
     """Makes the items of one answer; their ids share their first digits with the response's."""
 
-    __slots__ = ("_encrypted", "_ids", "_logprobs", "_stem", "_tools", "phased")
+    __slots__ = ("_custom", "_encrypted", "_ids", "_logprobs", "_stem", "phased", "tools")
 
     def __init__(self, exchange: Exchange, response_id: str) -> None:
         body = exchange.body if isinstance(exchange.body, dict) else {}
@@ -930,13 +967,14 @@ class _Builder:
         self._ids = exchange.ids
         self._stem = stem if len(stem) == 26 else exchange.ids.hex(26)
         self._encrypted = "reasoning.encrypted_content" in (body.get("include") or ())
-        self._tools = frozenset(
+        self._custom = frozenset(
             tool.get("name")
             for tool in body.get("tools") or ()
             if isinstance(tool, dict) and tool.get("type") == "custom"
         )
         self._logprobs = _logprobs(exchange.choice, body.get("top_logprobs"))
         self.phased = _PHASED.match(exchange.model) is not None
+        self.tools = _response_tools.Items(body, self._id)
 
     def _id(self, prefix: str) -> str:
         return prefix + self._stem + self._ids.hex(24)
@@ -944,25 +982,50 @@ class _Builder:
     def message(self) -> _Json:
         return {"id": self._id("msg_"), "type": "message", "status": "completed", "content": [], "role": "assistant"}
 
-    def content(self, part: str | Refusal, index: int) -> _Json:
+    def content(self, part: str | Citation | Refusal, index: int) -> _Json:
         if isinstance(part, Refusal):
             return {"type": "refusal", "refusal": part.text}
-        entries = self._logprobs.get(index)
-        return {
-            "type": "output_text",
-            "annotations": [],
-            "logprobs": [] if entries is None else [entry for _, entry in entries],
-            "text": part,
-        }
+        content: _Json = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
+        self.add(content, part, index)
+        return content
+
+    def add(self, content: _Json, part: Any, index: int) -> None:
+        """Put one more part at the end of a text."""
+        start = len(content["text"])
+        content["text"] += text_of(part)
+        content["logprobs"] += [entry for _, entry in self._logprobs.get(index) or ()]
+        if isinstance(part, Citation):
+            content["annotations"].append(self._annotation(part, start, len(content["text"])))
+
+    def _annotation(self, part: Citation, start: int, end: int) -> _Json:
+        """A web page by its URL, a file of a container by `cntr_…/cfile_…`, else a file by its id."""
+        container, _, file_id = part.source.rpartition("/")
+        if "://" in part.source:
+            span = {"end_index": end, "start_index": start}
+            return {"type": "url_citation", **span, "title": part.title or "", "url": part.source}
+        if file_id.startswith("cfile_"):
+            return {
+                "type": "container_file_citation",
+                "container_id": container or self.tools.container,
+                "end_index": end,
+                "file_id": file_id,
+                "filename": part.title or file_id,
+                "start_index": start,
+            }
+        named = {"file_id": part.source, "filename": part.title or part.source}
+        return {"type": "file_citation", **named, "index": end}
 
     def call(self, part: ToolCall) -> _Json:
-        if part.name in self._tools:
+        own = self.tools.of_client(part)
+        if own is not None:
+            return own
+        if part.name in self._custom:
             item = {
                 "id": self._id("ctc_"),
                 "type": "custom_tool_call",
                 "status": "completed",
                 "call_id": part.id,
-                "input": _input(part),
+                "input": free_text(part),
                 "name": part.name,
             }
         else:
@@ -1014,17 +1077,6 @@ _FORMATS: Final = {
 _MEDIA_TYPES: Final = {form: media_type for media_type, form in _FORMATS.items()}
 
 
-def _input(part: ToolCall) -> str:
-    """What a custom tool gets: text, which `{"input": text}` says too."""
-    if (
-        isinstance(part.arguments, Mapping)
-        and part.arguments.keys() == {"input"}
-        and isinstance(part.arguments["input"], str)
-    ):
-        return str(part.arguments["input"])
-    return part.json
-
-
 def _logprobs(choice: Choice, top: Any) -> dict[int, list[tuple[int, Any]]]:
     """For each text part its entries, each with the place in that part where its token begins."""
     if not choice.logprobs:
@@ -1032,9 +1084,9 @@ def _logprobs(choice: Choice, top: Any) -> dict[int, list[tuple[int, Any]]]:
     spans: list[tuple[int, int, int]] = []
     at = 0
     for index, part in enumerate(choice.parts):
-        if isinstance(part, str):
-            spans.append((index, at, at + len(part)))
-            at += len(part)
+        if isinstance(part, (str, Citation)):
+            spans.append((index, at, at + len(text_of(part))))
+            at += len(text_of(part))
     given: dict[int, list[tuple[int, Any]]] = {index: [] for index, _, _ in spans}
     at = 0
     for entry in choice.logprobs:
@@ -1086,7 +1138,12 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
         exchange.choice, exchange.body.get("top_logprobs") if isinstance(exchange.body, dict) else None
     )
     for place, item in enumerate(items):
-        told += _TELL[item.body["type"]](exchange.choice, item, place, logprobs)
+        tell = _TELL.get(item.body["type"])
+        told += (
+            tell(exchange.choice, item, place, logprobs)
+            if tell is not None
+            else _response_tools.told(item.body, place, _cutter(exchange.choice))
+        )
     for number, event in enumerate(told):
         event["sequence_number"] = number
     ending = {
@@ -1097,8 +1154,13 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
     return [*told], [ending]
 
 
+def _cutter(choice: Choice) -> Callable[[str], list[str]]:
+    """How arguments are cut, for other texts that are streamed the same way."""
+    return lambda text: dataclasses.replace(choice, parts=(ToolCall("text", text),)).pieces(0)
+
+
 _ONLY_AT_THE_END: Final = frozenset(
-    {"status", "completed_at", "error", "incomplete_details", "output", "usage", "billing"}
+    {"status", "completed_at", "error", "incomplete_details", "output", "usage", "tool_usage", "billing"}
 )
 _ENDINGS: Final = {"incomplete": "response.incomplete", "failed": "response.failed"}
 
@@ -1115,55 +1177,41 @@ def _tell_message(choice: Choice, item: _Item, place: int, logprobs: dict[int, l
     body = item.body
     item_id = body["id"]
     told = [_added({**body, "status": "in_progress", "content": []}, place)]
-    for number, index in enumerate(item.parts):
+    for number, group in enumerate(item.parts):
         content = body["content"][number]
-        refused = content["type"] == "refusal"
-        empty = (
-            {"type": "refusal", "refusal": ""}
-            if refused
-            else {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
-        )
-        told.append(_part("response.content_part.added", number, item_id, place, empty))
-        if refused:
-            told += [
-                Delta(
-                    type="response.refusal.delta",
-                    content_index=number,
-                    delta=piece,
-                    item_id=item_id,
-                    output_index=place,
-                    sequence_number=0,
-                )
-                for piece in choice.pieces(index)
-            ]
-            text = content["refusal"]
-            told.append(
-                {
-                    "type": "response.refusal.done",
-                    "content_index": number,
-                    "item_id": item_id,
-                    "output_index": place,
-                    "refusal": text,
-                    "sequence_number": 0,
-                }
-            )
-            told.append(
-                _part("response.content_part.done", number, item_id, place, {"type": "refusal", "refusal": text})
-            )
+        if content["type"] == "refusal":
+            told += _tell_refusal(choice.pieces(group[0]), content, number, item_id, place)
             continue
-        pieces = choice.pieces(index)
-        for piece, entries in zip(pieces, _spread(logprobs.get(index), pieces), strict=True):
-            told.append(
-                Delta(
-                    type="response.output_text.delta",
-                    content_index=number,
-                    delta=piece,
-                    item_id=item_id,
-                    logprobs=entries,
-                    output_index=place,
-                    sequence_number=0,
+        empty = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
+        told.append(_part("response.content_part.added", number, item_id, place, empty))
+        cited = 0
+        for index in group:
+            pieces = choice.pieces(index)
+            for piece, entries in zip(pieces, _spread(logprobs.get(index), pieces), strict=True):
+                told.append(
+                    Delta(
+                        type="response.output_text.delta",
+                        content_index=number,
+                        delta=piece,
+                        item_id=item_id,
+                        logprobs=entries,
+                        output_index=place,
+                        sequence_number=0,
+                    )
                 )
-            )
+            if isinstance(choice.parts[index], Citation):
+                told.append(
+                    {
+                        "type": "response.output_text.annotation.added",
+                        "annotation": content["annotations"][cited],
+                        "annotation_index": cited,
+                        "content_index": number,
+                        "item_id": item_id,
+                        "output_index": place,
+                        "sequence_number": 0,
+                    }
+                )
+                cited += 1
         told.append(
             {
                 "type": "response.output_text.done",
@@ -1180,6 +1228,32 @@ def _tell_message(choice: Choice, item: _Item, place: int, logprobs: dict[int, l
         )  # empty even when asked for: recorded 2026-05
     told.append(_done(body, place))
     return told
+
+
+def _tell_refusal(pieces: list[str], content: _Json, number: int, item_id: str, place: int) -> list[_Json]:
+    return [
+        _part("response.content_part.added", number, item_id, place, {"type": "refusal", "refusal": ""}),
+        *(
+            Delta(
+                type="response.refusal.delta",
+                content_index=number,
+                delta=piece,
+                item_id=item_id,
+                output_index=place,
+                sequence_number=0,
+            )
+            for piece in pieces
+        ),
+        {
+            "type": "response.refusal.done",
+            "content_index": number,
+            "item_id": item_id,
+            "output_index": place,
+            "refusal": content["refusal"],
+            "sequence_number": 0,
+        },
+        _part("response.content_part.done", number, item_id, place, dict(content)),
+    ]
 
 
 def _part(kind: str, number: int, item_id: str, place: int, part: _Json) -> _Json:
@@ -1223,7 +1297,7 @@ def _tell_function(choice: Choice, item: _Item, place: int, logprobs: dict[int, 
             output_index=place,
             sequence_number=0,
         )
-        for piece in choice.pieces(item.parts[0])
+        for piece in choice.pieces(item.parts[0][0])
     ]
     told.append(
         {
@@ -1242,9 +1316,9 @@ def _tell_function(choice: Choice, item: _Item, place: int, logprobs: dict[int, 
 def _tell_custom(choice: Choice, item: _Item, place: int, logprobs: dict[int, list[tuple[int, Any]]]) -> list[_Json]:
     body = item.body
     item_id = body["id"]
-    part = choice.parts[item.parts[0]]
+    part = choice.parts[item.parts[0][0]]
     assert isinstance(part, ToolCall)
-    cut = dataclasses.replace(choice, parts=(ToolCall(part.name, _input(part)),))
+    cut = dataclasses.replace(choice, parts=(ToolCall(part.name, free_text(part)),))
     told = [_added({**body, "status": "in_progress", "input": ""}, place)]
     told += [
         Delta(
@@ -1289,7 +1363,7 @@ def _tell_reasoning(choice: Choice, item: _Item, place: int, logprobs: dict[int,
                 sequence_number=0,
                 summary_index=number,
             )
-            for piece in choice.pieces(item.parts[number])
+            for piece in choice.pieces(item.parts[number][0])
         ]
         told.append(
             {
@@ -1321,30 +1395,12 @@ def _summary(kind: str, item_id: str, place: int, number: int, part: _Json) -> _
     }
 
 
-def _tell_image(choice: Choice, item: _Item, place: int, logprobs: dict[int, list[tuple[int, Any]]]) -> list[_Json]:
-    body = item.body
-    return [
-        _added({**body, "status": "in_progress", "result": None}, place),
-        *(
-            {
-                "type": f"response.image_generation_call.{state}",
-                "item_id": body["id"],
-                "output_index": place,
-                "sequence_number": 0,
-            }
-            for state in ("in_progress", "generating", "completed")
-        ),
-        Delta(_done(body, place)),
-    ]
-
-
 _Tell = Callable[[Choice, _Item, int, dict[int, list[tuple[int, Any]]]], list[_Json]]
 _TELL: Final[Mapping[str, _Tell]] = {
     "message": _tell_message,
     "function_call": _tell_function,
     "custom_tool_call": _tell_custom,
     "reasoning": _tell_reasoning,
-    "image_generation_call": _tell_image,
 }
 
 _PADDING: Final = "kX3vQm9ZtL0bRw7Y"
@@ -1525,7 +1581,11 @@ def parts(document: Mapping[str, Any]) -> Reply:
     logprobs: list[Any] = []
     for item in document.get("output") or ():
         if isinstance(item, Mapping):
-            _read_output(item, said, logprobs)
+            both = _response_tools.joined(item, said[-1] if said else None)
+            if both is not None:
+                said[-1] = both
+            else:
+                _read_output(item, said, logprobs)
     identity, model = document.get("id"), document.get("model")
     return Reply(
         *said,
@@ -1544,7 +1604,7 @@ def _read_output(item: Mapping[str, Any], said: list[Part], logprobs: list[Any])
             if content.get("type") == "refusal":
                 said.append(Refusal(content.get("refusal") or ""))
             elif content.get("type") == "output_text":
-                said.append(content.get("text") or "")
+                said += _cited(content.get("text") or "", content.get("annotations") or ())
                 logprobs += content.get("logprobs") or ()
     elif kind == "function_call":
         said.append(
@@ -1565,6 +1625,35 @@ def _read_output(item: Mapping[str, Any], said: list[Part], logprobs: list[Any])
         except (binascii.Error, ValueError):
             return
         said.append(Image(data, _MEDIA_TYPES.get(item.get("output_format") or "png", "image/png")))
+    else:
+        own = _response_tools.read(item)
+        if own is not None:
+            said.append(own)
+
+
+def _cited(text: str, annotations: Sequence[Any]) -> list[Part]:
+    """A text with its citations in their places; of two that overlap, the later one has what is left."""
+    said: list[Part] = []
+    at = 0
+    for one in sorted((one for one in annotations if isinstance(one, Mapping)), key=_cited_end):
+        source = one.get("url") or one.get("file_id")
+        if not isinstance(source, str) or one.get("type") == "file_path":
+            continue
+        start, end = one.get("start_index", at), max(at, min(_cited_end(one), len(text)))
+        start = min(max(at, start if isinstance(start, int) else at), end)
+        if start > at:
+            said.append(text[at:start])
+        if one.get("container_id"):
+            source = f"{one['container_id']}/{source}"
+        title = one.get("title") or one.get("filename")
+        said.append(Citation(text[start:end], source, None if title == one.get("file_id") else title))
+        at = end
+    return [*said, text[at:]] if text[at:] or not said else said
+
+
+def _cited_end(annotation: Mapping[str, Any]) -> int:
+    end = annotation.get("end_index", annotation.get("index"))
+    return end if isinstance(end, int) else 0
 
 
 def _namespace(item: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -1682,7 +1771,7 @@ DIALECT: Final = Dialect(
     parts=parts,
     headers=headers,
     tool_id=tool_id,
-    carries=frozenset({str, ToolCall, Thinking, Refusal, Image}),
+    carries=frozenset({str, ToolCall, Thinking, Refusal, Image, Citation, ServerTool}),
     choices=False,
     shaping=frozenset({"text"}),
     continues=_previous,

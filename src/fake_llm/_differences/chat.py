@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, TypeAlias
 from fake_llm._dialect import Delta, Exchange, Ids, merge
 from fake_llm._differences import Difference
 from fake_llm._differences.errors import Errors
+from fake_llm._errors import ScriptMismatchError, clipped, sentence
 from fake_llm._model import HeaderItems
-from fake_llm._turns import Thinking
+from fake_llm._turns import Audio, Citation, Thinking
 
-__all__ = ["answer_id", "chat", "thinks", "usage_like_openai", "uuid"]
+__all__ = ["answer_id", "chat", "cited", "thinks", "usage_like_openai", "uuid"]
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -62,6 +63,12 @@ def thinks(exchange: Exchange, index: int) -> bool:
     return any(isinstance(part, Thinking) and not part.redacted for part in exchange.choices[index].parts)
 
 
+def cited(exchange: Exchange) -> list[Citation]:
+    """The citations of all answers, each source once."""
+    found = {part.source: part for choice in exchange.choices for part in choice.of(Citation)}
+    return list(found.values())
+
+
 def _same_delta(exchange: Exchange, index: int, delta: Json) -> Json:
     return delta
 
@@ -91,6 +98,7 @@ def chat(
     fingerprint: Callable[[Exchange], str | None] | None = None,
     more: Callable[[Exchange], Json] = _nothing,
     reasoning: str = "reasoning_content",
+    cites: bool = False,
     blank: Literal["null", "empty", "absent"] = "null",
     opening: Literal["alone", "joined"] = "alone",
     whole_calls: bool = False,
@@ -119,6 +127,7 @@ def chat(
         fingerprint: The `system_fingerprint`; without it, as OpenAI.
         more: Further keys of an answer, and of each chunk; where `keys` or `chunk_keys` name them, there.
         reasoning: The key of thoughts.
+        cites: Whether an answer has a place for the sources of its text: the annotations of a message, or a key of `more`.
         blank: The content beside tool calls without text.
         opening: Whether the role stands in a chunk of its own or in the first one that says something.
         whole_calls: Whether a tool call comes in one chunk.
@@ -145,6 +154,7 @@ def chat(
         fingerprint=fingerprint,
         more=more,
         reasoning=reasoning,
+        cites=cites,
         blank=blank,
         joined=opening == "joined",
         whole_calls=whole_calls,
@@ -200,6 +210,7 @@ class _Accent:
     fingerprint: Callable[[Exchange], str | None] | None
     more: Callable[[Exchange], Json]
     reasoning: str
+    cites: bool
     blank: str
     joined: bool
     whole_calls: bool
@@ -224,6 +235,7 @@ class _Accent:
 
     def _whole_choice(self, exchange: Exchange, choice: Json) -> Json:
         index = choice["index"]
+        self._check(exchange, index)
         message = self._renamed(choice["message"])
         calls = message.get("tool_calls")
         if calls:
@@ -236,6 +248,19 @@ class _Accent:
             self._blank(message)
         message = _ordered(self.message(exchange, index, message), self.message_keys, _SAID)
         return self._choice(exchange, {**choice, "message": message})
+
+    def _check(self, exchange: Exchange, index: int) -> None:
+        """Refuse what this host has no place for."""
+        parts = exchange.choices[index].parts
+        wrong = next((part for part in parts if isinstance(part, Audio if self.cites else (Audio, Citation))), None)
+        if wrong is not None:
+            raise ScriptMismatchError(
+                sentence(
+                    f"The turn has a part {clipped(repr(wrong), 200)}.",
+                    f"The chat of {exchange.provider} has no place for {type(wrong).__name__}.",
+                    "Write the turn without it for this host, or its own words in Reply(…, extra={…}).",
+                )
+            )
 
     def _renamed(self, said: Json) -> Json:
         """Thoughts under the host's name, a refusal as plain text."""
@@ -280,6 +305,8 @@ class _Accent:
 
     def events(self, exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
         """OpenAI's chunks in the host's form."""
+        for index in range(len(exchange.choices)):
+            self._check(exchange, index)
         extra = exchange.extra or {}
         asked = closing[-1].get("usage") is not None
         counted = asked or self.uncounted
@@ -334,7 +361,7 @@ class _Accent:
                 yield _Piece(chunk, delta, carries=False)
                 if call:
                     yield _Piece(chunk, call, carries=False)
-            else:
+            elif delta.keys() != {"annotations"} or "annotations" in self.delta_keys:
                 yield _Piece(chunk, delta, isinstance(chunk, Delta))
 
     def _streamed_choice(self, exchange: Exchange, choice: Json, delta: Json) -> Json:

@@ -113,6 +113,14 @@ def _item_id(kind: str, ids: Ids, answer: str) -> str:
     return ids.uuid()
 
 
+def _offered(body: Any, tool: Any) -> Any:
+    """A web search has two settings, null where nobody said them (recorded 2026-08)."""
+    if not isinstance(tool, dict) or tool.get("type") != "web_search":
+        return tool
+    sent = next(one for one in body["tools"] if isinstance(one, dict) and one.get("type") == "web_search")
+    return {"type": "web_search", **{name: sent.get(name) for name in ("search_context_size", "user_location")}}
+
+
 def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
     """Azure's filters without any, no verbosity (recorded 2026-08)."""
     written: dict[str, Any] = {}
@@ -123,6 +131,7 @@ def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
             written[name] = value
     if isinstance(written.get("text"), dict):
         written["text"] = {**written["text"], "verbosity": None}
+    written["tools"] = [_offered(exchange.body, tool) for tool in written["tools"]]
     return written
 
 
@@ -131,7 +140,7 @@ def _item(exchange: Exchange, item: dict[str, Any], started: bool) -> dict[str, 
     if item.get("type") == "reasoning":
         written = {name: value for name, value in item.items() if name != "encrypted_content"}
         return {**written, "status": "in_progress" if started else "completed"}
-    return {**item, "phase": "final_answer"} if item.get("type") == "message" else item
+    return {"phase": "final_answer", **item} if item.get("type") == "message" else item
 
 
 DEEPSEEK_RESPONSES: Final = responses(

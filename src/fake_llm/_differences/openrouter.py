@@ -80,6 +80,8 @@ def _details(text: str, signature: str | None = None) -> dict[str, Any]:
 
 def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
     written = {**message, "refusal": None, "reasoning": message.get("reasoning")}
+    if not written["annotations"]:
+        del written["annotations"]  # there only where the web was searched (recorded 2026-08)
     thoughts = [part for part in exchange.choices[index].of(Thinking) if not part.redacted]
     if thoughts:
         written["reasoning_details"] = [_details(message["reasoning"], thoughts[-1].signature)]
@@ -199,12 +201,13 @@ OPENROUTER: Final = chat(
     keys="id object created model provider system_fingerprint service_tier choices usage",
     chunk_keys="id object created model provider choices usage",
     choice_keys="index logprobs delta finish_reason native_finish_reason message",
-    message_keys="role content refusal reasoning reasoning_details tool_calls function_call",
-    delta_keys="content role reasoning reasoning_details tool_calls function_call",
+    message_keys="role content refusal reasoning reasoning_details tool_calls function_call annotations",
+    delta_keys="content role reasoning reasoning_details tool_calls function_call annotations",
     call_keys="type index id function custom",
     id=_id,
     more=_more,
     reasoning="reasoning",
+    cites=True,
     opening="joined",
     usage=_usage,
     usage_in="again",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fake_llm._dialect import Delta, Exchange
 from fake_llm._differences import Difference
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import chat, cited
 from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
@@ -33,7 +33,19 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
 
 
 def _sources(exchange: Exchange) -> dict[str, Any]:
-    return {"citations": [], "search_results": []}
+    found = cited(exchange)
+    results = [
+        {
+            "title": one.title or "",
+            "url": one.source,
+            "date": None,
+            "last_updated": None,
+            "snippet": one.text,
+            "source": "web",
+        }
+        for one in found
+    ]
+    return {"citations": [one.source for one in found], "search_results": results}
 
 
 def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
@@ -94,6 +106,7 @@ _SPOKEN: Final = chat(
     choice_keys="index message delta finish_reason",
     message_keys="role content tool_calls function_call",
     more=_sources,
+    cites=True,
     opening="joined",
     usage=_usage,
     usage_in="every",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
-from fake_llm._differences.chat import chat, uuid
+from fake_llm._differences.chat import chat, cited, uuid
 from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
 from fake_llm._model import HeaderItems
@@ -35,6 +35,12 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
         "num_sources_used": 0,
         "cost_in_usd_ticks": 0,
     }
+
+
+def _sources(exchange: Exchange) -> dict[str, Any]:
+    """The URLs that the text rests on (documented)."""
+    found = [one.source for one in cited(exchange)]
+    return {"citations": found} if found else {}
 
 
 def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
@@ -116,6 +122,8 @@ XAI: Final = chat(
     delta_keys="reasoning_content role content tool_calls function_call",
     call_keys="id function custom type",
     tool_id=_tool_id,
+    more=_sources,
+    cites=True,
     blank="empty",
     opening="joined",
     whole_calls=True,

@@ -18,8 +18,8 @@ from typing import Any, Final
 from fake_llm._dialect import Choice, Delta, Exchange, Plain, WireEvent, media, message
 from fake_llm._dialects import openai_chat
 from fake_llm._dialects.openai_chat import refused
+from fake_llm._form import Upload
 from fake_llm._model import Request, Usage, View
-from fake_llm._services._form import Upload
 from fake_llm._services._samples import SECONDS, SOUNDS, seconds_of, sound
 from fake_llm._tokens import tokens
 from fake_llm._turns import Audio, Error, Reply

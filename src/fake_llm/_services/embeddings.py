@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
-from fake_llm._dialects import gemini, ollama, openai_chat
+from fake_llm._dialects import bedrock_converse, cohere, gemini, ollama, openai_chat
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._differences import mistral
 from fake_llm._errors import ScriptMismatchError, sentence
@@ -24,7 +24,7 @@ from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["GEMINI", "MISTRAL", "OLLAMA", "OPENAI"]
+__all__ = ["COHERE", "GEMINI", "MISTRAL", "NOVA", "OLLAMA", "OPENAI", "TITAN", "VERTEX"]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -430,7 +430,16 @@ def _gemini_document(exchange: Exchange) -> dict[str, Any]:
     request, body = exchange.request, exchange.body
     found = _vectors(exchange, _gemini_inputs(request, body), [_size(asked) for asked in _requests(request, body)])
     values = [{"values": one} for one in found]
-    return exchange.extend({"embeddings": values} if _is_batch(request) else {"embedding": values[0]})
+    document: dict[str, Any] = {"embeddings": values} if _is_batch(request) else {"embedding": values[0]}
+    if exchange.provider == "vertex":  # the Gemini API says nothing of tokens
+        count = exchange.usage.input_tokens
+        details = [{"modality": "TEXT", "tokenCount": count}]
+        document["usageMetadata"] = {
+            "promptTokenCount": count,
+            "totalTokenCount": count,
+            "promptTokensDetails": details,
+        }
+    return exchange.extend(document)
 
 
 def _gemini_parts(document: Mapping[str, Any]) -> Reply:
@@ -553,3 +562,398 @@ OLLAMA: Final = replace(
     sdk_types=("ollama._types.EmbedResponse", "ollama._types.EmbeddingsResponse"),
 )
 """`POST /api/embed`, and `/api/embeddings` as it was before."""
+
+
+# --- Cohere ------------------------------------------------------------------------------------------------------------
+
+_EMBED_TYPES: Final = {
+    "model": "string",
+    "input_type": "string",
+    "truncate": "string",
+    **dict.fromkeys(("texts", "images", "inputs", "embedding_types"), "array"),
+    **dict.fromkeys(("output_dimension", "max_tokens"), "int32"),
+}
+_COHERE_BATCH: Final = 96
+_COHERE_SIZES: Final = (256, 512, 1024, 1536)
+_COHERE_TAKEN: Final = ("model", "texts", "images", "inputs")
+_NAMED: Final = ("v3", "v4")
+"""Models of these generations have to be told what their input is."""
+
+
+def _cohere_inputs(body: Mapping[str, Any]) -> list[str]:
+    """Each text, each picture's URL, or the texts of what is made of both."""
+    given = body.get("texts") or body.get("images")
+    if given:
+        return [item if isinstance(item, str) else _json.text(item) for item in given]
+    return ["\n".join(_texts(item)) or _json.text(item) for item in body.get("inputs") or ()]
+
+
+def _cohere_read(request: Request, body: Any) -> View:
+    params = {name: value for name, value in body.items() if name not in _COHERE_TAKEN and value is not None}
+    if "output_dimension" in params:
+        params["dimensions"] = params.pop("output_dimension")
+    if body.get("images") and not body.get("texts"):
+        return View(tuple(message("user", [media("[image]")]) for _ in body["images"]), params=params)
+    return _view(_cohere_inputs(body), params)
+
+
+def _is_v2(request: Request) -> bool:
+    return "/v2/" in request.path
+
+
+def _cohere_check(request: Request, body: Any) -> Error | None:
+    """The API's own refusal, in the words of its page of errors (2026-11)."""
+    if not isinstance(body, dict):
+        return cohere.CHAT_V2.check(request, body)
+    wrong = cohere.wrong_type(body, _EMBED_TYPES, f"v{1 + _is_v2(request)}/reference/embed")
+    if wrong is not None:
+        return wrong
+    if not body.get("model") and _is_v2(request):
+        return cohere.refused("a model parameter is required for this endpoint.")
+    given = body.get("texts") or body.get("images") or body.get("inputs")
+    if not given:
+        return cohere.refused("invalid request: list of texts must not be empty")
+    if len(given) > _COHERE_BATCH:
+        return cohere.refused(
+            f"invalid request: total number of texts must be at most {_COHERE_BATCH} - received {len(given)}"
+        )
+    wrong = _check_cohere_items(body)
+    if wrong is None and not body.get("input_type") and any(name in str(body.get("model")) for name in _NAMED):
+        return cohere.refused("invalid request: valid input_type must be provided with the provided model")
+    return wrong
+
+
+def _check_cohere_items(body: Mapping[str, Any]) -> Error | None:
+    for index, item in enumerate(body.get("texts") or ()):
+        if not isinstance(item, str):
+            name = f"texts[{index}]"
+            return cohere.wrong_type({name: {} if item is None else item}, {name: "string"}, "reference/embed")
+    if any(not isinstance(item, dict) for item in body.get("inputs") or ()):
+        return cohere.refused("invalid request: each of the inputs must be an object with content")
+    for kind in body.get("embedding_types") or ():
+        if not isinstance(kind, str) or kind not in _PACKED:
+            return cohere.refused(f"invalid request: embedding_types must be one of {', '.join(_PACKED)}")
+    size = body.get("output_dimension")
+    if size is not None and size not in _COHERE_SIZES:
+        sizes = ", ".join(map(str, _COHERE_SIZES))
+        return cohere.refused(f"invalid request: output_dimension must be one of {sizes}")
+    return None
+
+
+def _cohere_document(exchange: Exchange) -> dict[str, Any]:
+    body, v2 = exchange.body, _is_v2(exchange.request)
+    inputs = _cohere_inputs(body)
+    found = _vectors(exchange, inputs, [body.get("output_dimension")] * len(inputs))
+    kinds = body.get("embedding_types") or (["float"] if v2 else [])
+    embeddings: Any = {kind: [_PACKED[kind](one) for one in found] for kind in kinds} if kinds else found
+    billed: dict[str, Any] = {"input_tokens": exchange.usage.input_tokens}
+    if "v4" in exchange.model:
+        billed["image_tokens"] = 0
+    document: dict[str, Any] = {
+        "id": exchange.ids.uuid() if exchange.id is None else exchange.id,
+        "texts": list(body.get("texts") or ()),
+        "embeddings": embeddings,
+        "meta": {"api_version": {"version": "2" if v2 else "1"}, "billed_units": {**billed, **exchange.usage.details}},
+        "response_type": "embeddings_by_type" if kinds else "embeddings_floats",
+    }
+    return exchange.extend(document)
+
+
+def _bits(numbers: Sequence[float]) -> bytes:
+    """The signs, eight of them a byte, the first one in its highest bit."""
+    bits = "".join("1" if number > 0 else "0" for number in numbers)
+    return bytes(int(bits[start : start + 8].ljust(8, "0"), 2) for start in range(0, len(bits), 8))
+
+
+def _bytes(numbers: Sequence[float]) -> list[int]:
+    """The numbers in 8 bits with a sign, the largest of them as far from nothing as can be."""
+    most = max(map(abs, numbers)) or 1.0
+    return [round(number / most * 127) for number in numbers]
+
+
+_PACKED: Final[Mapping[str, Any]] = {
+    "float": list,
+    "int8": _bytes,
+    "uint8": lambda numbers: [number + 128 for number in _bytes(numbers)],
+    "binary": lambda numbers: [byte - 128 for byte in _bits(numbers)],
+    "ubinary": lambda numbers: list(_bits(numbers)),
+    "base64": lambda numbers: _written(numbers, "base64"),
+}
+"""What each of Cohere's types of embeddings makes of a vector: numbers are never fewer than asked for but for bits."""
+
+
+def _cohere_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again, as exactly as the types that are there say them."""
+    found = document["embeddings"]
+    if isinstance(found, Mapping):
+        listed = (found[kind] for kind in ("float", "base64", "int8", "uint8", "binary", "ubinary") if found.get(kind))
+        found = list(map(_unpacked, next(listed, [])))
+    billed = ((document.get("meta") or {}).get("billed_units") or {}).get("input_tokens")
+    usage = Usage(int(billed), 0) if isinstance(billed, (int, float)) else None
+    return Reply(*map(Embedding, found), id=document.get("id"), usage=usage)
+
+
+COHERE: Final = replace(
+    cohere.CHAT_V2,
+    name="cohere_embed",
+    label="Cohere embed",
+    read=_cohere_read,
+    check=_cohere_check,
+    stream=lambda request, body: False,
+    document=_cohere_document,
+    parts=_cohere_parts,
+    carries=frozenset({Embedding}),
+    choices=False,
+    shaping=None,
+    counted=lambda exchange: _count(_cohere_inputs(exchange.body)),
+    sdk_types=(
+        "cohere.types.embed_response.EmbeddingsFloatsEmbedResponse",
+        "cohere.types.embed_response.EmbeddingsByTypeEmbedResponse",
+        "cohere.types.embed_by_type_response.EmbedByTypeResponse",
+    ),
+)
+"""`POST /v1/embed` and `/v2/embed`."""
+
+
+# --- Vertex AI's own models --------------------------------------------------------------------------------------------
+
+_MULTIMODAL: Final = "multimodalembedding"
+
+
+def _instances(body: Mapping[str, Any]) -> list[Any]:
+    found = body.get("instances")
+    return found if isinstance(found, list) else []
+
+
+def _instance_text(instance: Mapping[str, Any]) -> str:
+    text = instance.get("content", instance.get("text"))
+    return text if isinstance(text, str) else _json.text(dict(instance))
+
+
+def _vertex_read(request: Request, body: Any) -> View:
+    instances = _instances(body)
+    parameters = body.get("parameters") or {}
+    first = instances[0] if instances else {}
+    found = {
+        "dimensions": _size(parameters) or _whole(parameters.get("dimension")),
+        "taskType": _field(first, "taskType", "task_type"),
+        "title": first.get("title"),
+        "autoTruncate": _field(parameters, "autoTruncate", "auto_truncate"),
+    }
+    params = {name: value for name, value in found.items() if value is not None}
+    return _view([_instance_text(instance) for instance in instances], params)
+
+
+def _vertex_check(request: Request, body: Any) -> Error | None:
+    """The API's own refusal of what are no instances of texts; the words of it aren't recorded."""
+    if not isinstance(body, dict):
+        return gemini.DIALECT.check(request, body)
+    if not _instances(body):
+        return Error(400, "Invalid Argument: empty instances.")
+    multimodal = gemini.DIALECT.model(request, body).startswith(_MULTIMODAL)
+    names = ("text", "image", "video") if multimodal else ("content",)
+    for index, instance in enumerate(_instances(body)):
+        if not isinstance(instance, dict) or not any(instance.get(name) for name in names):
+            return Error(400, f"The {names[0]} of instances[{index}] is empty.")
+        if not isinstance(instance.get(names[0], ""), str):
+            kind = _json.text(instance[names[0]])
+            return Error(400, f"Invalid value at 'instances[{index}].{names[0]}' (TYPE_STRING), {kind}")
+    parameters = body.get("parameters")
+    if parameters is not None and not isinstance(parameters, dict):
+        return Error(
+            400, f"Invalid value at 'parameters' (type.googleapis.com/google.protobuf.Struct), {_json.text(parameters)}"
+        )
+    return _check_size(parameters or {}, "parameters.", "PredictRequest", gemini.DIALECT.model(request, body))
+
+
+def _vertex_document(exchange: Exchange) -> dict[str, Any]:
+    """`predictions`, as recorded of text-embedding-004 in 2026-08; those of a multimodal model as it is documented."""
+    body = exchange.body
+    texts = [_instance_text(instance) for instance in _instances(body)]
+    parameters = body.get("parameters") or {}
+    size = _size(parameters) or _whole(parameters.get("dimension"))
+    found = _vectors(exchange, texts, [size] * len(texts))
+    if gemini.DIALECT.model(exchange.request, body).startswith(_MULTIMODAL):
+        predictions: list[dict[str, Any]] = [
+            {f"{name}Embedding": one for name in ("text", "image") if name in instance}
+            for one, instance in zip(found, _instances(body), strict=True)
+        ]
+        return exchange.extend({"predictions": predictions})
+    predictions = [
+        {"embeddings": {"statistics": {"truncated": False, "token_count": tokens(text)}, "values": one}}
+        for one, text in zip(found, texts, strict=True)
+    ]
+    billable = sum(len("".join(text.split())) for text in texts)
+    return exchange.extend({"predictions": predictions, "metadata": {"billableCharacterCount": billable}})
+
+
+def _vertex_parts(document: Mapping[str, Any]) -> Reply:
+    """A turn that gives these embeddings again."""
+    return Reply(*(Embedding(item["embeddings"]["values"]) for item in document["predictions"]))
+
+
+VERTEX: Final = replace(
+    GEMINI,
+    name="vertex_embeddings",
+    label="Vertex AI embeddings",
+    read=_vertex_read,
+    check=_vertex_check,
+    document=_vertex_document,
+    parts=_vertex_parts,
+    counted=lambda exchange: _count([_instance_text(instance) for instance in _instances(exchange.body)]),
+    sdk_types=(),
+)
+"""`:predict` of the models for texts and of the multimodal ones."""
+
+
+# --- Amazon ------------------------------------------------------------------------------------------------------------
+
+
+def _malformed(what: str) -> Error:
+    return Error(400, f"Malformed input request: {what}, please reformat your input and try again.")
+
+
+def _titan_read(request: Request, body: Any) -> View:
+    params = {name: value for name, value in body.items() if name not in ("inputText", "inputImage")}
+    size = _titan_size(body)
+    if size is not None:
+        params["dimensions"] = size
+    return View((message("user", _titan_said(body)),), params=params)
+
+
+def _titan_said(body: Mapping[str, Any]) -> list[str]:
+    texts = [body["inputText"]] if isinstance(body.get("inputText"), str) else []
+    return [*texts, media("[image]")] if body.get("inputImage") else texts
+
+
+def _titan_size(body: Mapping[str, Any]) -> int | None:
+    config = body.get("embeddingConfig")
+    found = body.get("dimensions", config.get("outputEmbeddingLength") if isinstance(config, dict) else None)
+    return found if isinstance(found, int) else None
+
+
+_TITAN_SIZES: Final = (256, 384, 512, 1024)
+
+
+def _titan_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict):
+        return _malformed("#: expected type: JSONObject")
+    if not isinstance(body.get("inputText", ""), str):
+        return _malformed("#/inputText: expected type: String")
+    if not body.get("inputText") and not body.get("inputImage"):
+        return _malformed(
+            "#/inputText: expected minLength: 1, actual: 0"
+            if "inputText" in body
+            else "#: required key [inputText] not found"
+        )
+    asked = body.get("dimensions")
+    if asked is not None and (type(asked) is not int or asked not in _TITAN_SIZES):
+        return _malformed(f"#/dimensions: {_json.text(asked)} is not a valid enum value")
+    kinds = body.get("embeddingTypes")
+    if kinds is not None and (not isinstance(kinds, list) or not {"float", "binary"}.issuperset(map(str, kinds))):
+        return _malformed("#/embeddingTypes: expected float or binary")
+    return None
+
+
+def _titan_inputs(body: Mapping[str, Any]) -> list[str]:
+    return ["\n".join(text for text in (body.get("inputText"), body.get("inputImage")) if text)]
+
+
+def _titan_document(exchange: Exchange) -> dict[str, Any]:
+    body = exchange.body
+    (found,) = _vectors(exchange, _titan_inputs(body), [_titan_size(body)])
+    document: dict[str, Any] = {"inputTextTokenCount": exchange.usage.input_tokens}
+    if "embed-text-v2" in exchange.model:
+        kinds = body.get("embeddingTypes") or ["float"]
+        made = {"float": found, "binary": [int(number > 0) for number in found]}
+        document |= {"embeddingsByType": {kind: made[kind] for kind in kinds}}
+        if "float" not in kinds:
+            return exchange.extend(document)
+    return exchange.extend({"embedding": found, **document})
+
+
+def _titan_parts(document: Mapping[str, Any]) -> Reply:
+    count = document.get("inputTextTokenCount")
+    return Reply(Embedding(document["embedding"]), usage=Usage(count, 0) if isinstance(count, int) else None)
+
+
+TITAN: Final = replace(
+    bedrock_converse.DIALECT,
+    name="bedrock_titan_embed",
+    label="Amazon Titan embeddings",
+    read=_titan_read,
+    check=_titan_check,
+    stream=lambda request, body: False,
+    document=_titan_document,
+    parts=_titan_parts,
+    carries=frozenset({Embedding}),
+    shaping=None,
+    counted=lambda exchange: _count([exchange.body.get("inputText") or ""]),
+)
+"""Titan's embeddings by `invoke`: both versions for texts, and the one for pictures (AWS's pages, 2026-11)."""
+
+
+def _nova_params(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = body.get("singleEmbeddingParams")
+    return found if isinstance(found, dict) else {}
+
+
+def _nova_kind(body: Mapping[str, Any]) -> str:
+    return next((kind for kind in ("text", "image", "video", "audio") if kind in _nova_params(body)), "text")
+
+
+def _nova_input(body: Mapping[str, Any]) -> str:
+    given = _nova_params(body)[_nova_kind(body)]
+    text = given.get("value")
+    return text if isinstance(text, str) else _json.text(given)
+
+
+def _nova_read(request: Request, body: Any) -> View:
+    given = _nova_params(body)
+    kind = _nova_kind(body)
+    params = {name: value for name, value in given.items() if name != kind}
+    if "embeddingDimension" in params:
+        params["dimensions"] = params.pop("embeddingDimension")
+    said: str = _nova_input(body) if kind == "text" else media(f"[{kind}]")
+    return View((message("user", [said]),), params=params)
+
+
+_NOVA_SIZES: Final = (256, 384, 1024, 3072)
+
+
+def _nova_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict):
+        return _malformed("#: expected type: JSONObject")
+    for name in ("taskType", "singleEmbeddingParams"):
+        if name not in body:
+            return _malformed(f"#: required key [{name}] not found")
+    given = _nova_params(body)
+    if not isinstance(given.get(_nova_kind(body)), dict):
+        return _malformed("#/singleEmbeddingParams: required key [text] not found")
+    size = given.get("embeddingDimension")
+    if size is not None and (type(size) is not int or size not in _NOVA_SIZES):
+        return _malformed(f"#/singleEmbeddingParams/embeddingDimension: {_json.text(size)} is not a valid enum value")
+    return None
+
+
+def _nova_document(exchange: Exchange) -> dict[str, Any]:
+    body = exchange.body
+    (found,) = _vectors(exchange, [_nova_input(body)], [_nova_params(body).get("embeddingDimension")])
+    return exchange.extend({"embeddings": [{"embeddingType": _nova_kind(body).upper(), "embedding": found}]})
+
+
+def _nova_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(*(Embedding(item["embedding"]) for item in document["embeddings"]))
+
+
+NOVA: Final = replace(
+    TITAN,
+    name="bedrock_nova_embed",
+    label="Amazon Nova embeddings",
+    read=_nova_read,
+    check=_nova_check,
+    document=_nova_document,
+    parts=_nova_parts,
+    counted=lambda exchange: _count([_nova_input(exchange.body)]),
+)
+"""Nova's multimodal embeddings of one thing (AWS's pages, 2026-11)."""

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 from fake_llm._dialect import CREATED, Exchange
+from fake_llm._form import Upload, form
 from fake_llm._model import Response
 from fake_llm._services._base import Store, page
-from fake_llm._services._form import Upload, form
 from fake_llm._turns import Error
 
 __all__ = ["content", "create", "delete", "find", "list_all", "put", "retrieve"]

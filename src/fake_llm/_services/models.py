@@ -12,6 +12,10 @@ from fake_llm._services._base import Store
 __all__ = [
     "anthropic_list",
     "anthropic_one",
+    "bedrock_list",
+    "bedrock_one",
+    "bedrock_profile",
+    "bedrock_profiles",
     "gemini_list",
     "gemini_one",
     "mistral_list",
@@ -20,6 +24,8 @@ __all__ = [
     "openai_one",
     "openrouter_list",
     "together_list",
+    "vertex_list",
+    "vertex_one",
     "writer_list",
 ]
 
@@ -158,6 +164,20 @@ def gemini_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     return _gemini(_name(exchange), store)
 
 
+def _vertex(name: str) -> dict[str, Any]:
+    return {"name": f"publishers/google/models/{name}", "versionId": "default", "launchStage": "GA"}
+
+
+def vertex_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET …/publishers/google/models` (google-genai 3.6, 2026-11)."""
+    return {"publisherModels": [_vertex(name) for name in _GEMINI]}
+
+
+def vertex_one(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET …/publishers/google/models/{id}`."""
+    return _vertex(_name(exchange))
+
+
 def _mistral(name: str, store: Store) -> dict[str, Any]:
     """A model by the types of its SDK (mistralai 3.7): one that can do all that a script may want of it."""
     return {
@@ -197,3 +217,88 @@ def mistral_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def mistral_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}` of Mistral."""
     return _mistral(_name(exchange), store)
+
+
+_BEDROCK = (
+    "anthropic.claude-sonnet-5-v1:0",
+    "amazon.nova-lite-v1:0",
+    "meta.llama3-1-70b-instruct-v1:0",
+    "amazon.titan-embed-text-v2:0",
+)
+_MAKERS = {"amazon": "Amazon", "anthropic": "Anthropic", "cohere": "Cohere", "meta": "Meta", "mistral": "Mistral AI"}
+_REGIONS = frozenset({"us", "eu", "apac", "jp", "au", "ca", "global", "us-gov"})
+
+
+def _region(exchange: Exchange) -> str:
+    parts = exchange.request.host.split(".")
+    return parts[1] if len(parts) > _LABELS else "us-east-1"
+
+
+_LABELS = 2
+
+
+def _bedrock(name: str, region: str) -> dict[str, Any]:
+    """A model with the keys that botocore's model of the service has (1.44, 2026-11)."""
+    name = name.rpartition("/")[2]
+    maker = name.partition(".")[0]
+    kind = "EMBEDDING" if "embed" in name else "TEXT"
+    return {
+        "modelArn": f"arn:aws:bedrock:{region}::foundation-model/{name}",
+        "modelId": name,
+        "modelName": name,
+        "providerName": _MAKERS.get(maker, maker),
+        "inputModalities": ["TEXT"],
+        "outputModalities": [kind],
+        "responseStreamingSupported": kind == "TEXT",
+        "customizationsSupported": [],
+        "inferenceTypesSupported": ["ON_DEMAND"],
+        "modelLifecycle": {"status": "ACTIVE"},
+    }
+
+
+def bedrock_list(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /foundation-models`, of one maker or one kind if that is asked for."""
+    asked = exchange.request.query
+    maker, kind = asked.get("byProvider", "").lower(), asked.get("byOutputModality", "")
+    listed = [_bedrock(name, _region(exchange)) for name in _BEDROCK]
+    return {
+        "modelSummaries": [
+            one
+            for one in listed
+            if one["providerName"].lower().startswith(maker) and kind in ("", *one["outputModalities"])
+        ]
+    }
+
+
+def bedrock_one(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /foundation-models/{id}`, by its id or its ARN."""
+    return {"modelDetails": _bedrock(_name(exchange), _region(exchange))}
+
+
+def _profile(name: str, region: str) -> dict[str, Any]:
+    """A profile of a region, whose id names its model, or one of a user's own, behind which is any."""
+    id_ = name.rpartition("/")[2]
+    scope, _, model = id_.partition(".")
+    of_region = scope in _REGIONS
+    whole = name if name.startswith("arn:") else f"arn:aws:bedrock:{region}:123456789012:inference-profile/{id_}"
+    return {
+        "inferenceProfileName": id_,
+        "inferenceProfileArn": whole,
+        "inferenceProfileId": id_,
+        "models": [{"modelArn": _bedrock(model if of_region else _BEDROCK[0], region)["modelArn"]}],
+        "status": "ACTIVE",
+        "type": "SYSTEM_DEFINED" if of_region else "APPLICATION",
+        "createdAt": _CREATED_AT,
+        "updatedAt": _CREATED_AT,
+    }
+
+
+def bedrock_profiles(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /inference-profiles` in one page."""
+    region = _region(exchange)
+    return {"inferenceProfileSummaries": [_profile(f"us.{name}", region) for name in _BEDROCK[:2]]}
+
+
+def bedrock_profile(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /inference-profiles/{id}`, by its id or its ARN: what an SDK asks to know the model behind it."""
+    return _profile(_name(exchange), _region(exchange))
