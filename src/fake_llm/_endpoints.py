@@ -1225,6 +1225,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
             _embed_content(path="/publishers/{publisher}/models/{model}"),
             Endpoint(
+                operation="images",
+                path="/publishers/google/models/(imagen|imagegeneration){model}:predict",
+                dialect=images.GEMINI,
+                whole=GEMINI_PRETTY,
+            ),
+            Endpoint(
                 operation="embeddings",
                 path="/publishers/google/models/{model}:predict",
                 dialect=embeddings.VERTEX,

@@ -316,12 +316,17 @@ def test_images_of_together(kind: str) -> None:
         ask.close()
 
 
-@needs("google-genai>=1,<3")  # for Vertex AI alone since
+@needs("google-genai>=1")
+@pytest.mark.filterwarnings("ignore:The generate_images method is deprecated")
 @pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize(
+    "provider",
+    ["vertex", pytest.param("gemini", marks=needs("google-genai<3"))],  # only on Vertex AI since
+)
 @fake_llm.intercept()
-def test_images_of_imagen(fake: FakeLLM, kind: str) -> None:
+def test_images_of_imagen(fake: FakeLLM, kind: str, provider: str) -> None:
     genai = importlib.import_module("google.genai")
-    made = genai.Client()
+    made = genai.Client(vertexai=True, project="p", location="global") if provider == "vertex" else genai.Client()
 
     def generate(**config: Any) -> Any:
         asked = {"model": "imagen-4.0-generate-001", "prompt": "a cat", "config": config}
@@ -332,7 +337,8 @@ def test_images_of_imagen(fake: FakeLLM, kind: str) -> None:
     first, second = generate(number_of_images=2, aspect_ratio="16:9")
     assert struct.unpack(">II", first.image.image_bytes[16:24]) == (1408, 768)
     assert first.image.image_bytes != second.image.image_bytes
-    assert fake.calls[0].user_texts == ("a cat",)
+    assert (fake.calls[0].user_texts, fake.calls[0].provider) == (("a cat",), provider)
+    assert fake.calls[0].model == "imagen-4.0-generate-001"
     (third,) = generate(number_of_images=1, output_mime_type="image/jpeg")
     assert (third.image.mime_type, third.image.image_bytes[:4]) == ("image/jpeg", MAGIC["jpeg"])
     fake.when(operation="images").reply(Image(PNG))
@@ -711,3 +717,25 @@ def test_mistral_speaks(fake: FakeLLM) -> None:
         *deltas, done = [event.data for event in stream]
     assert b"".join(base64.b64decode(delta.audio_data) for delta in deltas) == b"0123456789"
     assert done.type == "speech.audio.done"
+
+
+# --- what is shown ------------------------------------------------------------------------------
+
+
+@needs_openai
+@fake_llm.intercept()
+def test_no_bytes_are_shown(fake: FakeLLM) -> None:
+    fake.when(operation="images", input="pinned").reply(Image(PNG * 100))
+    fake.when(operation="speech", input="raw").reply(Raw(b"\xff\xf3\x00" * 100))
+    made = client("OpenAI", "sync")
+    for prompt in ("made up", "pinned"):
+        made.images.generate(model="gpt-image-2", prompt=prompt)
+    for text in ("made up", "raw"):
+        made.audio.speech.create(**{**HI, "input": text})
+    shown = fake.transcript()
+    assert "pictures made up" in shown
+    assert "[image image/png, 1100 bytes]" in shown
+    assert "silence made up" in shown
+    assert "200 300 bytes" in shown
+    assert repr(Image(PNG * 100)).endswith("1100 bytes)")
+    assert len(repr(fake.calls[1].reply)) < 200

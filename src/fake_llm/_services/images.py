@@ -518,7 +518,7 @@ GEMINI: Final = replace(
     counted=lambda exchange: Usage(sum(tokens(item["prompt"]) for item in _instances(exchange.body)), 0),
     sdk_types=(),
 )
-"""`:predict` of Imagen's models, on the Gemini API."""
+"""`:predict` of Imagen's models, on the Gemini API and on Vertex AI."""
 
 
 # --- what URLs are fetched from -----------------------------------------------------------------
