@@ -1119,6 +1119,37 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     Provider(
+        name="cohere",
+        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
+        endpoints=(
+            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
+            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
+            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
+            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
+            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
+            *(
+                Endpoint(
+                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
+                )
+                for operation, method, path, service in (
+                    ("models", "GET", "/v1/models", cohere_services.models),
+                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
+                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
+                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
+                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
+                )
+            ),
+            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
+            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
+        ),
+        base_urls=("CO_API_URL",),
+        credentials=(
+            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
+            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
+            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
+        ),
+    ),
+    Provider(
         name="bedrock",
         hosts=(
             *(
@@ -1180,37 +1211,6 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ("botocore", "AWS_ACCESS_KEY_ID", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_SECRET_ACCESS_KEY", "fake-llm", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE")),
             ("botocore", "AWS_DEFAULT_REGION", "us-east-1", ("AWS_REGION", "AWS_PROFILE")),
-        ),
-    ),
-    Provider(
-        name="cohere",
-        hosts=("api.cohere.com", "api.cohere.ai", "*.api.cohere.com", "*.api.cohere.ai"),
-        endpoints=(
-            Endpoint(operation="chat", path="/v2/chat", dialect=cohere.CHAT_V2, wire=cohere_wire),
-            Endpoint(operation="chat", path="/v1/chat", dialect=cohere.CHAT_V1, wire=COHERE_LINES),
-            Endpoint(operation="chat", path="/v1/generate", dialect=cohere.GENERATE_V1, wire=COHERE_LINES),
-            Endpoint(operation="embeddings", path="/(v1|v2)/embed", dialect=embeddings.COHERE),
-            Endpoint(operation="rerank", path="/(v1|v2)/rerank", dialect=rerank.COHERE),
-            *(
-                Endpoint(
-                    operation=operation, method=method, path=path, dialect=cohere.CHAT_V1, service=service, side=True
-                )
-                for operation, method, path, service in (
-                    ("models", "GET", "/v1/models", cohere_services.models),
-                    ("models", "GET", "/v1/models/{model...}", cohere_services.model),
-                    ("tokenize", "POST", "/v1/tokenize", cohere_services.tokenize),
-                    ("detokenize", "POST", "/v1/detokenize", cohere_services.detokenize),
-                    ("keys", "POST", "/v1/check-api-key", cohere_services.key),
-                )
-            ),
-            _chat("/compatibility/v1/chat/completions", wire=BARE_SSE, difference=PLAIN),
-            _embeddings("/compatibility/v1/embeddings", difference=PLAIN),
-        ),
-        base_urls=("CO_API_URL",),
-        credentials=(
-            ("cohere", "CO_API_KEY", "co-fake-llm", ()),
-            ("langchain_cohere", "COHERE_API_KEY", "co-fake-llm", ()),
-            ("litellm", "COHERE_API_KEY", "co-fake-llm", ("CO_API_KEY",)),
         ),
     ),
     Provider(

@@ -477,8 +477,11 @@ class FakeLLM:
     def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
         """The vendor's own refusal of a malformed request, or of one over the context window."""
         dialect = endpoint.dialect
+        own = endpoint.difference.check
         error = (
-            Error("bad_request", dialect.bad_json)
+            own(exchange.request, exchange.body)
+            if own is not None
+            else Error("bad_request", dialect.bad_json)
             if exchange.body is None
             else dialect.check(exchange.request, exchange.body)
         )
@@ -490,13 +493,16 @@ class FakeLLM:
             if count > window - reserve:
                 error = Error(
                     "context_length",
-                    dialect.too_long.format(tokens=count + reserve if reserve else count, window=window),
+                    (endpoint.difference.too_long or dialect.too_long).format(
+                        tokens=count + reserve if reserve else count, window=window
+                    ),
                 )
         return None if error is None else self._turned_down(error, exchange, endpoint, call)
 
     def _turned_down(self, error: Error, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered:
         """The vendor's own refusal, which takes no turn."""
-        if endpoint.difference.failure is not None and error.body is not None:
+        host = endpoint.difference
+        if host.failure is not None and host.check is None and error.body is not None:
             error = replace(error, body=None)  # the host says it in its own form
         call.reply = error
         call._refused = True
@@ -628,7 +634,7 @@ class FakeLLM:
 
     def _exhausted(self, call: Call, misfits: list[Misfit]) -> Taken:
         told = {id(misfit[0]) for misfit in misfits}
-        misfits += [(rule, "") for rule in self._script.rules if id(rule) not in told]
+        misfits += [(rule, rule.over or "") for rule in self._script.rules if id(rule) not in told]
         elsewhere = sum(fake.remaining for fake in _blocks.opened() if fake is not self)
         failure = UnscriptedCallError(unscripted(self._script, self._calls, call, misfits, elsewhere))
         if self._options.on_exhausted == "raise":

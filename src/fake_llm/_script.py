@@ -374,10 +374,18 @@ class Rule:
         asked = ((name, getattr(self, name)) for name in _TEXTS)
         self.gate = next(((name, wanted) for name, wanted in asked if isinstance(wanted, str)), None)
 
+    @property
+    def over(self) -> str | None:
+        """Why it fits no call any more, `None` while it may."""
+        if self.left > 0:
+            return None
+        return "its turns are spent" if self.turns else "it has no turns: write .reply(…)"
+
     def misfit(self, call: Call) -> str | None:
         """Why it doesn't fit a call, `None` when it does. Its own functions are called last."""
-        if self.left <= 0:
-            return "its turns are spent" if self.turns else "it has no turns: write .reply(…)"
+        over = self.over
+        if over is not None:
+            return over
         unmet = next(self.unmet(call), None)
         if unmet is not None:
             return unmet

@@ -1471,6 +1471,8 @@ class Boto3(Client):
         return {0: self.session.client("bedrock-runtime")}
 
     def sdk(self, retries: int) -> Any:
+        if self._made is None:  # a case of an error asks for its class first
+            self._made = self.make()
         if retries not in self._made:
             config = importlib.import_module("botocore.config").Config(
                 retries={"total_max_attempts": retries + 1, "mode": "standard"}
@@ -2319,9 +2321,9 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicMessages("Anthropic", **_ANTHROPIC),
     AnthropicMessages("AsyncAnthropic", **_ANTHROPIC),
     AnthropicMessages("Anthropic", beta=True, **_ANTHROPIC_BETA),
-    AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA),
-    AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK),
-    AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK),
+    AnthropicMessages("AsyncAnthropic", beta=True, **_ANTHROPIC_BETA | _ESSENTIAL),
+    AnthropicElsewhere("AnthropicBedrock", **_CLAUDE_ON_BEDROCK | _ESSENTIAL),
+    AnthropicElsewhere("AsyncAnthropicBedrock", **_CLAUDE_ON_BEDROCK | _ESSENTIAL),
     AnthropicElsewhere("AnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
     AnthropicElsewhere("AsyncAnthropicBedrockMantle", **_CLAUDE_ON_MANTLE),
     AnthropicElsewhere("AnthropicVertex", **_CLAUDE_ON_VERTEX),
@@ -2332,12 +2334,16 @@ CLIENTS: tuple[Client, ...] = (
     AnthropicElsewhere("AsyncAnthropicAWS", **_CLAUDE_ON_AWS),
     AnthropicElsewhere("AnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
     AnthropicElsewhere("AsyncAnthropicGoogleCloud", **_CLAUDE_ON_GOOGLE),
-    InvokedMessages("boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | {"can": _INVOKED_CAN}),
-    InvokedNova("boto3-invoke/nova", Converse, **_BOTO3),
+    InvokedMessages(
+        "boto3-invoke/anthropic_messages", Messages, **_BOTO3 | _INVOKED | _ESSENTIAL | {"can": _INVOKED_CAN}
+    ),
+    InvokedNova("boto3-invoke/nova", Converse, **_BOTO3 | _ESSENTIAL),
     InvokedChat(
         "boto3-invoke/openai_chat",
         Chat,
-        **_BOTO3 | {"model": "openai.gpt-oss-120b-1:0", "can": _INVOKED_CAN - {"refusal", "reasoning tokens"}},
+        **_BOTO3
+        | _ESSENTIAL
+        | {"model": "openai.gpt-oss-120b-1:0", "can": _INVOKED_CAN - {"refusal", "reasoning tokens"}},
     ),
     ChatClient("groq", "Groq", GroqChat, **_GROQ),
     ChatClient("groq", "AsyncGroq", GroqChat, **_GROQ),
@@ -2345,7 +2351,7 @@ CLIENTS: tuple[Client, ...] = (
     GenAI("genai-async/gemini", Contents, **_GENAI, is_async=True),
     GenAI("genai-async-httpx/gemini", Contents, **_GENAI | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
     GenAI("genai-sync/vertex", Contents, **_VERTEX),
-    GenAI("genai-async/vertex", Contents, **_VERTEX, is_async=True),
+    GenAI("genai-async/vertex", Contents, **_VERTEX | _ESSENTIAL, is_async=True),
     GenAI("genai-async-httpx/vertex", Contents, **_VERTEX | _ESSENTIAL, is_async=True, on=_GENAI_HTTP),
     GenAI("genai-sync/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}),
     GenAI("genai-async/vertex_by_key", Contents, **_VERTEX | _ESSENTIAL | {"where": _EXPRESS}, is_async=True),
@@ -2357,7 +2363,7 @@ CLIENTS: tuple[Client, ...] = (
     Cohere("ClientV2", CohereV2, **_COHERE),
     Cohere("AsyncClientV2", CohereV2, **_COHERE),
     Cohere("Client", CohereV1, **_COHERE_V1),
-    Cohere("AsyncClient", CohereV1, **_COHERE_V1),
+    Cohere("AsyncClient", CohereV1, **_COHERE_V1 | _ESSENTIAL),
     Http("httpx", Chat, _CHAT_URL, **_HTTP),
     Http("httpx", Chat, _CHAT_URL, **_HTTP, is_async=True),
     Http("httpx2", Chat, _CHAT_URL, **_HTTP),
@@ -2401,7 +2407,10 @@ CLIENTS: tuple[Client, ...] = (
     _on("cloudflare", f"{_GATEWAY}/compat", "groq/openai/gpt-oss-120b", "strict validation", overloaded=429),
     _on("cloudflare", f"{_GATEWAY}/openai", "gpt-4.1", overloaded=429),
     _on("gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-2.5-flash", authentication=400),
-    _on("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", "strict validation", "thinking"),
+    _on(  # whose errors inside a stream have no `error` that openai's SDK looks for
+        *("mistral", "https://api.mistral.ai/v1", "mistral-small-latest"),
+        *("strict validation", "thinking", "errors inside a stream"),
+    ),
     _on("ollama", "http://localhost:11434/v1", "gpt-oss:20b"),
     _on("cohere", "https://api.cohere.ai/compatibility/v1", "command-a-03-2025"),
     _on("vercel", "https://ai-gateway.vercel.sh/v1", "openai/gpt-5"),
@@ -2412,7 +2421,7 @@ CLIENTS: tuple[Client, ...] = (
 
 TEXT_CLIENTS: tuple[Client, ...] = (
     OpenAICompletions("openai", "OpenAI", Completions, **_OPENAI_TEXT),
-    OpenAICompletions("openai", "AsyncOpenAI", Completions, **_OPENAI_TEXT),
+    OpenAICompletions("openai", "AsyncOpenAI", Completions, **_OPENAI_TEXT | _ESSENTIAL),
 )
 """Those that have nothing but text, neither tools nor schemas."""
 
