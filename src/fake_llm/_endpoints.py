@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Dialect
+from fake_llm._dialect import Dialect, Exchange
 from fake_llm._dialects import (
     anthropic_messages,
     bedrock_converse,
@@ -60,11 +60,13 @@ from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
+    audio,
     batches,
     embeddings,
     files,
     huggingface,
     identity,
+    images,
     models,
     moderation,
     rerank,
@@ -237,6 +239,9 @@ DASHSCOPE_SSE: Final = Sse(
     notes=(("result", "HTTP_STATUS/200"), ("error", "HTTP_STATUS/400")),
 )
 WATSONX_SSE: Final = Sse(done=None, content_type="text/event-stream", numbered=True, usual="message")
+IMAGES_SSE: Final = Sse(named=True, done=None)
+AUDIO_SSE: Final = Sse(newline="\r\n")
+MISTRAL_AUDIO_SSE: Final = Sse(named=True, done=None)
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
@@ -335,6 +340,51 @@ def _embeddings(
         difference=Difference(headers=difference.headers, failure=difference.failure),
         prefix=prefix,
     )
+
+
+def _images(
+    verbs: str = "(generations|edits|variations)",
+    dialect: Dialect = images.OPENAI,
+    *,
+    whole: Whole = OPENAI_PRETTY,
+    difference: Difference = SAME,
+) -> Endpoint:
+    return Endpoint(
+        operation="images",
+        path=f"/images/{verbs}",
+        dialect=dialect,
+        whole=whole,
+        wire=IMAGES_SSE,
+        memory=images.KEPT,
+        difference=Difference(headers=difference.headers, failure=difference.failure),
+    )
+
+
+def _audio(
+    speech: Dialect = audio.OPENAI_SPEECH,
+    transcription: Dialect = audio.OPENAI_TRANSCRIPTION,
+    *,
+    verbs: str = "(transcriptions|translations)",
+    wire: Wire = AUDIO_SSE,
+    whole: Whole = COMPACT,
+    difference: Difference = SAME,
+    document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None,
+) -> tuple[Endpoint, ...]:
+    own = Difference(headers=difference.headers, failure=difference.failure)
+    row = Endpoint(operation="speech", path="/audio/speech", dialect=speech, whole=whole, wire=wire, difference=own)
+    return row, replace(
+        row,
+        operation="transcription",
+        path=f"/audio/{verbs}",
+        dialect=transcription,
+        difference=replace(own, document=document),
+    )
+
+
+def _fetched(*templates: str) -> tuple[Endpoint, ...]:
+    """What a URL in an answer leads to."""
+    row = _look_up("", images.fetched, operation="files", prefix="")
+    return tuple(replace(row, path=template, deliberate=True) for template in templates)
 
 
 def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
@@ -714,6 +764,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="openai",
         hosts=("api.openai.com", "*.api.openai.com"),
+        shared=(("oaidalleapiprodscus.blob.core.windows.net", "/private/{rest...}"),),
         prefix="/v1",
         base_urls=(
             *("OPENAI_BASE_URL", "OPENAI_API_BASE"),
@@ -731,6 +782,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
             _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
+            _images(),
+            *_audio(),
+            *_fetched("/private/org-{organization}/{rest...}"),
             *OPENAI_MODELS,
             Endpoint(
                 operation="traces", path="/traces/ingest", dialect=openai_chat.DIALECT, service=traces.taken, side=True
@@ -780,6 +834,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(
             _generate_content(),
             _embed_content(),
+            Endpoint(operation="images", path="/models/{model}:predict", dialect=images.GEMINI, whole=GEMINI_PRETTY),
             Endpoint(
                 operation="count_tokens",
                 path="/models/{model}:countTokens",
@@ -803,7 +858,16 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=GROQ,
         whole=COMPACT_LINE,
         wire=BARE_SSE,
-        more=_responses(),
+        more=(
+            *_responses(),
+            *_audio(
+                audio.GROQ_SPEECH,
+                audio.GROQ_TRANSCRIPTION,
+                whole=COMPACT_LINE,
+                difference=GROQ,
+                document=audio.groq_transcription,
+            ),
+        ),
         base_urls="GROQ_BASE_URL",
         credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
@@ -815,6 +879,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("*.openai.azure.cn", "*.services.ai.azure.cn", "*.cognitiveservices.azure.cn"),
             *("*.models.ai.azure.com", "*.inference.ai.azure.com"),  # a model that is deployed by itself
         ),
+        shared=(("dalleproduse.blob.core.windows.net", "/private/images/{rest...}"),),
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
@@ -824,6 +889,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
+            _images(difference=AZURE_CHAT),
+            *_audio(difference=AZURE_CHAT),
+            *_fetched("/private/images/{rest...}"),
             *COMPACT_MODELS,
             _look_up("/info", models.azure_info, prefix="[/models]"),
             *_messages("[/anthropic]/v1"),
@@ -845,7 +913,11 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
-        more=(_completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),),
+        more=(
+            _completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),
+            _images("generations", images.TOGETHER, whole=PRETTY, difference=TOGETHER),
+            *_fetched("/imgproxy/{name...}"),
+        ),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -905,7 +977,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED[:2],
             *_messages(),
+            _images("(generations|edits)", images.XAI, whole=COMPACT, difference=XAI),
+            *_fetched("/xai-imgen/{name...}"),
         ),
+        shared=(("imgen.x.ai", "/xai-imgen/{name...}"),),
     ),
     _compatible(
         "perplexity",
@@ -1103,6 +1178,13 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 dialect=embeddings.MISTRAL,
                 difference=MISTRAL_EMBEDDINGS,
             ),
+            *_audio(
+                audio.MISTRAL_SPEECH,
+                audio.MISTRAL_TRANSCRIPTION,
+                verbs="transcriptions",
+                wire=MISTRAL_AUDIO_SSE,
+                difference=MISTRAL,
+            ),
             *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
         ),
     ),
@@ -1271,6 +1353,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(
             _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
             _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="images",
+                path="/publishers/google/models/(imagen|imagegeneration){model}:predict",
+                dialect=images.GEMINI,
+                whole=GEMINI_PRETTY,
+            ),
             Endpoint(
                 operation="embeddings",
                 path="/publishers/google/models/{model}:predict",

@@ -41,6 +41,7 @@ from fake_llm._explain import (
     unscripted,
     unused,
 )
+from fake_llm._form import without_boundary
 from fake_llm._model import Fault, Request, Response, Usage
 from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
@@ -446,7 +447,7 @@ class FakeLLM:
 
     def _arrived(self, request: Request, provider: Provider, endpoint: Endpoint, body: Any) -> tuple[Exchange, Call]:
         dialect = endpoint.dialect
-        digest = hashlib.blake2b(request.body, key=request.url.encode()[-64:]).digest()
+        digest = hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
         asked = Asked(request, dialect, body, digest)
         chat = endpoint.operation == "chat"
         model, stream = "", False
@@ -897,6 +898,12 @@ def _run(awaitable: Awaitable[Any]) -> Any:
 def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
     """What a retry shares with the call that it repeats: the request, and the thread and task it comes from."""
     return exchange.asked.digest, threading.current_thread(), task()
+
+
+def _repeated(request: Request) -> bytes:
+    """What of a body is the same in a retry."""
+    kind = request.headers.get("content-type", "")
+    return without_boundary(request) if kind.startswith("multipart/") else request.body
 
 
 def _default(options: Options) -> Turn | None:
