@@ -214,8 +214,10 @@ def test_what_is_installed_is_answered(
     said = capsys.readouterr().out
     assert "FAILED" not in said
     assert status == 0
-    ways = 2 * len(library.loops)
-    assert re.search(rf"^{library.name} +\d\S+ .*(  ok +){{{ways - 1}}}", said, re.MULTILINE), said
+    ways = len(library.streams) * len(library.loops)
+    row = re.search(rf"^{library.name} +\d\S+ .*", said, re.MULTILINE)
+    assert row is not None, said
+    assert row[0].split().count("ok") == ways, said
     assert f"All {ways} calls were answered from a script; none left the machine.\n" in said
 
 

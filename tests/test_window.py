@@ -30,7 +30,8 @@ FIELDS: dict[str, str | None] = {
     **dict.fromkeys(("anthropic", "anthropic_aws", "anthropic_google_cloud"), "max_input_tokens"),
     "gemini": "inputTokenLimit",
     "mistral": "max_context_length",
-    **dict.fromkeys(("vertex", "bedrock"), None),  # their lists have no such field (2026-11)
+    "watsonx": "model_limits.max_sequence_length",
+    **dict.fromkeys(("vertex", "bedrock", "replicate"), None),  # their lists have no such field (2026-11)
 }
 """Where each provider says it; a new provider with models needs a row."""
 OTHERWISE: dict[str, str | None] = {
@@ -38,6 +39,7 @@ OTHERWISE: dict[str, str | None] = {
     "/{version}/openai/models/{model...}": NAMED,
     "/api/models/{model...}": None,  # of Hugging Face's hub: who serves it
     "/api/tags": None,  # Ollama says it of a single model, when it is asked to show it
+    "[/models]/info": None,  # of Azure's deployments of one model
     "/api/ps": None,  # no model is loaded
 }
 """Rows of a provider whose other rows say it elsewhere."""
@@ -80,7 +82,9 @@ def at(document: Any, field: str) -> Any:
 def models_in(document: Any) -> list[Any]:
     if isinstance(document, list):
         return document
-    listed = next((document[name] for name in ("data", "models") if isinstance(document.get(name), list)), None)
+    listed = next(
+        (document[name] for name in ("data", "models", "resources") if isinstance(document.get(name), list)), None
+    )
     return [document] if listed is None else listed
 
 
@@ -106,10 +110,12 @@ def body_for(endpoint: Endpoint) -> dict[str, Any]:
         return {"contents": [{"role": "user", "parts": [{"text": "How many?"}]}]}
     if kind.startswith("bedrock"):
         return {"input": {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}}
+    if kind.startswith("watsonx"):
+        return {"model_id": "m", "project_id": "p", "input": "How many?"}
     return {"model": "gpt-5", "input": "How many?"}
 
 
-COUNTED = ("input_tokens", "totalTokens", "inputTokens")
+COUNTED = ("input_tokens", "totalTokens", "inputTokens", "result.token_count")
 
 
 @pytest.mark.parametrize(("provider", "endpoint"), rows("count_tokens", "POST"))
@@ -119,9 +125,9 @@ def test_tokens_are_counted(provider: Provider, endpoint: Endpoint) -> None:
         guessed = httpx.post(url, json=body, verify=False).json()
         fake.when(operation="count_tokens").reply(Reply(usage=Usage(77, 0)))
         told = httpx.post(url, json=body, verify=False).json()
-    [name] = [name for name in COUNTED if name in guessed]
-    assert 0 < guessed[name] < 20
-    assert told[name] == 77
+    [name] = [name for name in COUNTED if name.partition(".")[0] in guessed]
+    assert 0 < at(guessed, name) < 20
+    assert at(told, name) == 77
     assert [call.operation for call in fake.calls] == ["count_tokens", "count_tokens"]
 
 

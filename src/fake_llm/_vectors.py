@@ -52,6 +52,10 @@ _SIZES: Final = {
     **dict.fromkeys(("llama-3.2-nv-embedqa-1b-v2", "jina-embeddings-v4", "embedding-3"), 2048),
     **dict.fromkeys(("qwen3-embedding-4b", "pplx-embed-v1-4b", "pplx-embed-context-v1-4b"), 2560),
     **dict.fromkeys(("qwen3-embedding", "qwen3-embedding-8b", "nv-embed-v1", "e5-mistral-7b-instruct"), 4096),
+    **dict.fromkeys(("slate-30m-english-rtrvr", "slate-30m-english-rtrvr-v2"), 384),
+    **dict.fromkeys(("slate-125m-english-rtrvr", "slate-125m-english-rtrvr-v2"), 768),
+    "granite-embedding-107m-multilingual": 384,
+    "granite-embedding-278m-multilingual": 768,
     **dict.fromkeys(("titan-embed-image-v1", "embed-english-v3", "embed-multilingual-v3"), 1024),  # Bedrock's names
     "nova-2-multimodal-embeddings": 3072,
     "multimodalembedding": 1408,

@@ -15,16 +15,30 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
-from fake_llm._dialects import bedrock_converse, cohere, gemini, ollama, openai_chat
+from fake_llm._dialects import bedrock_converse, cohere, gemini, ollama, openai_chat, watsonx
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._differences import jina, mistral, voyage
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["COHERE", "GEMINI", "JINA", "MISTRAL", "NOVA", "OLLAMA", "OPENAI", "TITAN", "VERTEX", "VOYAGE"]
+__all__ = [
+    "COHERE",
+    "DASHSCOPE",
+    "GEMINI",
+    "JINA",
+    "MISTRAL",
+    "NOVA",
+    "OLLAMA",
+    "OPENAI",
+    "TITAN",
+    "VERTEX",
+    "VOYAGE",
+    "WATSONX",
+]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -562,6 +576,124 @@ OLLAMA: Final = replace(
     sdk_types=("ollama._types.EmbedResponse", "ollama._types.EmbeddingsResponse"),
 )
 """`POST /api/embed`, and `/api/embeddings` as it was before."""
+
+
+# --- DashScope ----------------------------------------------------------------------------------
+
+
+def _dashscope_inputs(body: Any) -> list[str]:
+    given = body.get("input") if isinstance(body, dict) else None
+    texts = given.get("texts") if isinstance(given, dict) else None
+    return [item for item in texts if isinstance(item, str)] if isinstance(texts, list) else []
+
+
+def _dashscope_read(request: Request, body: Any) -> View:
+    return _view(_dashscope_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _dashscope_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str) or not body["model"]:
+        return Error(
+            "bad_request", "Required parameter(model) missing or invalid, please check the request parameters."
+        )
+    given = body.get("input")
+    texts = given.get("texts") if isinstance(given, dict) else None
+    if isinstance(texts, list) and texts and all(isinstance(item, str) for item in texts):
+        return None
+    return Error("bad_request", "Input should be a valid list of strings: input.texts")
+
+
+def _dashscope_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _dashscope_inputs(exchange.body)
+    asked = exchange.body.get("parameters") or {}
+    found = _vectors(exchange, inputs, [asked.get("dimension")] * len(inputs))
+    listed = [{"embedding": list(item), "text_index": index} for index, item in enumerate(found)]
+    usage = {"total_tokens": exchange.usage.input_tokens}
+    return exchange.extend({"output": {"embeddings": listed}, "usage": usage, "request_id": exchange.ids.uuid()})
+
+
+def _dashscope_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["output"]["embeddings"]),
+        usage=Usage((document.get("usage") or {}).get("total_tokens") or 0, 0),
+    )
+
+
+DASHSCOPE: Final = replace(
+    GENERATION,
+    name="dashscope_embeddings",
+    label="DashScope embeddings",
+    read=_dashscope_read,
+    check=_dashscope_check,
+    stream=lambda request, body: False,
+    document=_dashscope_document,
+    parts=_dashscope_parts,
+    headers=lambda exchange: (),
+    carries=frozenset({Embedding}),
+    counted=lambda exchange: _count(_dashscope_inputs(exchange.body)),
+)
+"""`POST /api/v1/services/embeddings/text-embedding/text-embedding` (dashscope 2.0, 2026-11)."""
+
+
+# --- watsonx ------------------------------------------------------------------------------------
+
+
+def _watsonx_inputs(body: Any) -> list[str]:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    return [item for item in given if isinstance(item, str)] if isinstance(given, list) else []
+
+
+def _watsonx_read(request: Request, body: Any) -> View:
+    return _view(_watsonx_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _watsonx_check(request: Request, body: Any) -> Error | None:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    if isinstance(given, list) and given and all(isinstance(item, str) for item in given) and body.get("model_id"):
+        return None
+    return Error("bad_request", "Json document validation error: model_id and inputs, a list of strings, are required")
+
+
+def _watsonx_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _watsonx_inputs(exchange.body)
+    found = _vectors(exchange, inputs, [None] * len(inputs))
+    asked = (exchange.body.get("parameters") or {}).get("return_options") or {}
+    results: list[dict[str, Any]] = [{"embedding": list(item)} for item in found]
+    if asked.get("input_text"):
+        results = [{"input": {"text": text}, **item} for text, item in zip(inputs, results, strict=True)]
+    return exchange.extend(
+        {
+            "model_id": exchange.model,
+            "created_at": watsonx.created_at(exchange),
+            "results": results,
+            "input_token_count": exchange.usage.input_tokens,
+        }
+    )
+
+
+def _watsonx_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["results"]),
+        model=document.get("model_id"),
+        usage=Usage(document.get("input_token_count") or 0, 0),
+    )
+
+
+WATSONX: Final = replace(
+    watsonx.GENERATE,
+    name="watsonx_embeddings",
+    label="watsonx embeddings",
+    read=_watsonx_read,
+    check=_watsonx_check,
+    stream=lambda request, body: False,
+    document=_watsonx_document,
+    parts=_watsonx_parts,
+    carries=frozenset({Embedding}),
+    shaping=None,
+    counted=lambda exchange: _count(_watsonx_inputs(exchange.body)),
+    sdk_types=(),
+)
+"""`POST /ml/v1/text/embeddings` (ibm-watsonx-ai 1.8, 2026-11)."""
 
 
 # --- Cohere ------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from fake_llm._services._base import Store
 __all__ = [
     "anthropic_list",
     "anthropic_one",
+    "azure_info",
     "bedrock_list",
     "bedrock_one",
     "bedrock_profile",
@@ -82,6 +83,12 @@ def openai_list(store: Store, exchange: Exchange) -> dict[str, Any]:
 def openai_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}`."""
     return _openai(_name(exchange), store, exchange.provider)
+
+
+def azure_info(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /info` of what is deployed there (azure-ai-inference 1.0, 2026-11)."""
+    name = exchange.request.host.partition(".")[0]
+    return {"model_name": name, "model_type": "chat_completion", "model_provider_name": "fake_llm"}
 
 
 def writer_list(store: Store, exchange: Exchange) -> dict[str, Any]:
