@@ -27,7 +27,7 @@ _PLACES: Final = frozenset({"model_id", "input", "parameters", "project_id", "sp
 def read(request: Request, body: Any) -> View:
     """The view of a prompt."""
     given = body.get("parameters")
-    parameters = given if isinstance(given, dict) else {}
+    parameters: dict[str, Any] = given if isinstance(given, dict) else {}
     beside = {name: value for name, value in body.items() if name not in _PLACES and value is not None}
     params = {_NAMES.get(name, name): value for name, value in parameters.items() if value is not None}
     prompt = body.get("input")
