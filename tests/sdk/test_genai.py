@@ -253,7 +253,8 @@ def test_a_tool_that_the_request_does_not_offer_is_a_mismatch(asker: Asker) -> N
 def test_what_a_cache_or_a_choice_may_hide_is_not_checked() -> None:
     none = {"function_calling_config": {"mode": "NONE"}}
     with fake_llm.intercept([[SEARCH, "a"], [SEARCH, "b"]]):
-        assert generate(cached_content="cachedContents/1").text == "a"
+        cached = client("gemini").caches.create(model=OLD, config={"contents": "x"})
+        assert generate(cached_content=cached.name).text == "a"
         assert generate(**SEARCHED, tool_config=none).text == "b"
 
 
