@@ -335,8 +335,7 @@ def test_a_turn_that_is_left_is_still_unused() -> None:
         "The block ended and 1 turn was not asked for:\n"
         "  turn 1  unused  Embedding([1.0])\n"
         "1 call came, none for chat (embeddings): only chat takes turns from the script.\n"
-        "Leave out what isn't needed, or write intercept(…, strict=False), "
-        "which raises no failure of fake_llm at the end."
+        'Write fake.when(operation="embeddings").reply(…) to say what answers it, or leave out what isn\'t needed.'
     )
 
 

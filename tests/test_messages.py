@@ -87,6 +87,10 @@ VECTOR = """\
 Embedding got {got}.
 A vector is a list of finite numbers, at least one.
 Write Embedding([0.1, 0.2, 0.3])."""
+VECTOR_AS_DEFAULT = """\
+{where} got {got}.
+A default answers chat; the vectors of embeddings are made up, or said by a rule.
+Write fake.when(operation="embeddings").reply(Embedding([…]))."""
 FUNCTION = """\
 A script got the function {name!r}.
 A single function doesn't stand for a script: @intercept without parentheses looks the same.
@@ -151,6 +155,14 @@ TURNS: dict[str, tuple[Callable[[], Any], str]] = {
     "default=": (lambda: intercept(default=3), NO_TURN.format(where="default=", value="3 (int)", write="Json(3) for JSON, or a str for text")),
     "default= of an empty list": (lambda: intercept(default=[]), EMPTY.format(where="default=")),
     "default= of a list of turns": (lambda: intercept(default=[Error(429)]), MISPLACED),
+    "default= of a vector": (
+        lambda: intercept(default=Embedding([1])),
+        VECTOR_AS_DEFAULT.format(where="default=", got="Embedding([1.0])"),
+    ),
+    "default() of vectors": (
+        lambda: FakeLLM().default([Embedding([1]), Embedding([2])]),
+        VECTOR_AS_DEFAULT.format(where="default()", got="[Embedding([1.0]), Embedding([2.0])]"),
+    ),
     "default()": (lambda: FakeLLM().default(3), NO_TURN.format(where="default()", value="3 (int)", write="Json(3) for JSON, or a str for text")),
     "reply() of None": (lambda: FakeLLM().when().reply(None), NO_TURN.format(where="reply()", value="None", write="Json(None) for JSON, or a str for text")),
     "reply() of a list of turns": (lambda: FakeLLM().when().reply(["a", ["b"]]), NESTED.format(where="reply()", held="['b']")),
@@ -710,10 +722,43 @@ def test_a_known_host_on_an_unknown_path() -> None:
     assert type(error) is UnknownEndpointError
     assert str(error) == (
         "GET https://api.anthropic.com/v1/wonders?key=*** came in thread MainThread: a known LLM host (anthropic), an unknown path.\n"
-        "The paths that are answered there: POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models/{model...}, "
-        "and 6 more (fake-llm providers anthropic).\n"
+        "The paths that are answered there: POST /v1/messages, POST /v1/messages/batches, GET /v1/messages/batches, "
+        "GET /v1/messages/batches/{batch}, GET /v1/models, GET /v1/models/{model...}, and 4 more (fake-llm providers anthropic).\n"
         'Write fake.when(operation="unknown").reply(Raw({…})) to answer it.'
     )
+
+
+def test_the_nearest_paths_are_named() -> None:
+    url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/stability.sd3-large-v1%3A0/invoke"
+    error = failure([], lambda fake: httpx.post(url, json={"prompt": "Hi"}))
+
+    there = str(error).splitlines()[1]
+    assert there.count("POST ") + there.count("GET ") == 6
+    assert "/model/{model...}/(converse|converse-stream)" in there
+    assert "(invoke|invoke-with-response-stream)" in there
+    assert there.endswith("more (fake-llm providers bedrock).")
+
+
+def test_a_refusal_where_there_is_no_word_for_it() -> None:
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent"
+    asked = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    error = failure([Refusal("No.")], lambda fake: httpx.post(url, json=asked))
+
+    assert type(error) is ScriptMismatchError
+    assert str(error).splitlines()[2] == (
+        'Write the refusal as a text, or Reply("…", finish_reason="content_filter") for an answer that was stopped.'
+    )
+    with fake_llm.intercept([Reply("No.", finish_reason="content_filter")]):
+        [candidate] = httpx.post(url, json=asked).json()["candidates"]
+    assert (candidate["content"]["parts"], candidate["finishReason"]) == ([{"text": "No."}], "SAFETY")
+
+
+def test_a_part_that_moderation_cannot_carry() -> None:
+    def act(fake: FakeLLM) -> None:
+        fake.when(operation="moderation").reply(Refusal("No."))
+        httpx.post("https://api.openai.com/v1/moderations", json={"input": "Hi"})
+
+    assert str(failure([], act)).splitlines()[2] == 'Write {"violence": 0.9}, or Reply(finish_reason="content_filter").'
 
 
 def test_an_unknown_path_cannot_be_answered_by_a_reply() -> None:

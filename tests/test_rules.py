@@ -696,7 +696,9 @@ async def test_concurrent_calls_of_the_same_question_keep_their_attempts() -> No
             )
         )
     assert [answer.choices[0].message.content for answer in answers] == ["ok"] * 3
-    assert sorted(call.attempt for call in fake.calls) == [1, 1, 1, 2, 2, 2]
+    attempts = [[call.attempt for call in calls] for calls in fake.calls.grouped()]
+    assert attempts == [list(range(1, len(each) + 1)) for each in attempts], "who comes back first takes the next turn"
+    assert (len(attempts), len(fake.calls)) == (3, 6)
 
 
 @needs("anthropic")

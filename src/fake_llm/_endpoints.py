@@ -563,7 +563,7 @@ def _stored(dialect: Dialect, *rows: tuple[str, str, str, Service]) -> tuple[End
             path=path,
             dialect=dialect,
             whole=OPENAI_PRETTY_BARE,
-            wire=OPENAI_RESPONSES_SSE,
+            wire=OPENAI_RESPONSES_SSE if service is stored.response_retrieve else None,
             service=service,
             side=True,
             deliberate=True,

@@ -11,9 +11,9 @@ from fake_llm._call import Call, Calls, vocabulary
 from fake_llm._endpoints import PROVIDERS, Errand, Provider
 from fake_llm._errors import clipped, sentence
 from fake_llm._model import Request, masked_url
-from fake_llm._routes import Routes, likely, paths_of
+from fake_llm._routes import Routes, likely, paths_near
 from fake_llm._script import PASSED_ON, Broken, Function, Misfit, Script, Turn, Verbatim
-from fake_llm._turns import Error, Reply, ToolCall
+from fake_llm._turns import Embedding, Error, Reply, ToolCall
 
 __all__ = [
     "NO_CALL",
@@ -84,7 +84,7 @@ def unscripted(script: Script, calls: Calls, call: Call, misfits: Sequence[Misfi
     return sentence(came, there, write)
 
 
-def unused(script: Script, calls: Calls) -> str:
+def unused(script: Script, calls: Calls, side_calls: Calls) -> str:
     """The block ended with turns that nobody asked for."""
     written = script.written
     taken = len(written) - len(script.queue)
@@ -96,6 +96,7 @@ def unused(script: Script, calls: Calls) -> str:
         ruled = left[len(script.queue) :]
         came += f"\n{_table(len(ruled), lambda place: (ruled[place][0], 'unused', shown(ruled[place][1])), 0)}"
     chats = calls.chat
+    batched = not calls and any(call.operation == "batches" for call in side_calls)
     refused = [call for call in chats if call._refused]
     there = (
         f"{counted(len(chats), 'call')} came"
@@ -107,12 +108,29 @@ def unused(script: Script, calls: Calls) -> str:
         if chats
         else _others(calls)
         if calls
+        else "No call came, but a batch was made. Its lines take their turns when it is asked for the second time."
+        if batched
         else NO_CALL
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
+    if batched:
+        write = "Let the code ask for the batch until it has ended, or leave out what isn't needed."
+    operation = None if chats else _meant(script, calls)
+    if operation is not None:
+        write = f'Write fake.when(operation="{operation}").reply(…) to say what answers it, or leave out what isn\'t needed.'
     if 0 < taken < len(written) and _single_call(written[taken - 1]) and _single_call(written[taken]):
         write = _one_turn(written[taken - 1], written[taken])
     return sentence(came, there, write)
+
+
+def _meant(script: Script, calls: Calls) -> str | None:
+    """What else than chat the turns that are left may have been written for."""
+    came = {call.operation for call in calls}
+    if any(
+        isinstance(turn, Reply) and any(isinstance(part, Embedding) for part in turn.parts) for turn in script.queue
+    ):
+        return "embeddings"
+    return came.pop() if script.queue and len(came) == 1 and came <= {"moderation", "rerank"} else None
 
 
 def _others(calls: Calls) -> str:
@@ -246,7 +264,7 @@ def dialled(request: Request) -> str:
 def unknown_endpoint(request: Request, provider: Provider) -> str:
     """A known LLM host was called on a path that nothing answers."""
     came = f"{request.method} {masked_url(request.url)} came in {_thread()}: a known LLM host ({provider.name})"
-    paths = paths_of(provider)
+    paths = paths_near(provider, request.method, request.path)
     if paths:
         there = "The paths that are answered there: " + ", ".join(paths) + "."
         return sentence(

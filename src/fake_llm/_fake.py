@@ -27,6 +27,7 @@ from fake_llm._errors import (
     UnknownEndpointError,
     UnscriptedCallError,
     UnusedReplyError,
+    clipped,
     sentence,
 )
 from fake_llm._explain import (
@@ -65,7 +66,7 @@ from fake_llm._script import (
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
-from fake_llm._turns import Error, Framing, Reply
+from fake_llm._turns import Embedding, Error, Framing, Reply
 
 if TYPE_CHECKING:
     import httpx
@@ -230,7 +231,7 @@ class FakeLLM:
 
     def default(self, turn: Any) -> None:
         """The turn for every call that neither the queue nor a rule answers; `None` takes it away."""
-        self._script.default = None if turn is None else as_turn(turn, "default()")
+        self._script.default = None if turn is None else _chat_default(turn, "default()")
 
     def reset(self) -> None:
         """Empty queue, rules, default, calls, side calls and failures, and forget the answers that calls can build on."""
@@ -727,7 +728,7 @@ class FakeLLM:
         if failure is not None:
             return None if failure is leaving else failure
         if turns and self._options.strict and leaving is None and not self._told and self.remaining:
-            return UnusedReplyError(unused(self._script, self._calls))
+            return UnusedReplyError(unused(self._script, self._calls, self._side_calls))
         return None
 
     def _first_failure(self, settled: Sequence[BaseException] = ()) -> BaseException | None:
@@ -907,7 +908,21 @@ def _repeated(request: Request) -> bytes:
 
 
 def _default(options: Options) -> Turn | None:
-    return None if options.default is None else as_turn(options.default, "default=")
+    return None if options.default is None else _chat_default(options.default, "default=")
+
+
+def _chat_default(value: Any, where: str) -> Turn:
+    """The default as a turn; it is for chat alone, so that a vector there would never be sent."""
+    turn = as_turn(value, where)
+    if isinstance(turn, Reply) and any(isinstance(part, Embedding) for part in turn.parts):
+        raise ScriptError(
+            sentence(
+                f"{where} got {clipped(repr(value), 80)}.",
+                "A default answers chat; the vectors of embeddings are made up, or said by a rule.",
+                'Write fake.when(operation="embeddings").reply(Embedding([…])).',
+            )
+        )
+    return turn
 
 
 def _added(left: Any, right: Any) -> Any:

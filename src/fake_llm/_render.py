@@ -233,9 +233,7 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
                     f"{dialect.label} can't carry {kind.__name__}; it carries {', '.join(sorted(each.__name__ for each in dialect.carries))}.",
                     'Write fake.when(operation="embeddings").reply(Embedding([…])).'
                     if Embedding in (kind, *dialect.carries)
-                    else 'Write fake.when(operation="images").reply(Image(png)), "speech" and Audio(mp3), or "transcription" and "text".'
-                    if endpoint.operation in ("images", "speech", "transcription")
-                    else "Write the turn without it for this vendor.",
+                    else _instead(kind, endpoint),
                 )
             )
         if isinstance(ready, ToolCall):
@@ -247,6 +245,19 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
     if strict:
         _check(choice, view)
     return choice
+
+
+def _instead(kind: type, endpoint: Endpoint) -> str:
+    """What to write in place of a part that a vendor has no way to say."""
+    if endpoint.operation in ("images", "speech", "transcription"):
+        return 'Write fake.when(operation="images").reply(Image(png)), "speech" and Audio(mp3), or "transcription" and "text".'
+    if endpoint.operation == "moderation":
+        return 'Write {"violence": 0.9}, or Reply(finish_reason="content_filter").'
+    if kind is Refusal and endpoint.operation == "chat":
+        return (
+            'Write the refusal as a text, or Reply("…", finish_reason="content_filter") for an answer that was stopped.'
+        )
+    return "Write the turn without it for this vendor."
 
 
 def _finish(parts: Iterable[ReadyPart]) -> str:

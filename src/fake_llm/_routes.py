@@ -26,7 +26,7 @@ __all__ = [
     "is_metadata",
     "known_provider",
     "likely",
-    "paths_of",
+    "paths_near",
     "placed",
 ]
 
@@ -232,9 +232,16 @@ class Routes:
         return any(netloc in places and not base for netloc, base, _ in self._declared)
 
 
-def paths_of(provider: Provider) -> list[str]:
-    """The paths that are answered, for people: all but those of files, batches and the like, of which there are many."""
-    shown = [endpoint for endpoint in provider.endpoints if not endpoint.deliberate]
-    paths = [f"{endpoint.method} {provider.prefix_of(endpoint)}{endpoint.path}" for endpoint in shown]
-    left = len(provider.endpoints) - len(shown)
-    return [*paths, f"and {left} more (fake-llm providers {provider.name})"] if left else paths
+_PATHS: Final = 6
+"""Paths in a message; of some providers there are dozens."""
+
+
+def paths_near(provider: Provider, method: str, path: str) -> list[str]:
+    """The paths that are answered, for people: those most like the one that was asked for, in the order of the table."""
+    paths = [*dict.fromkeys(f"{row.method} {provider.prefix_of(row)}{row.path}" for row in provider.endpoints)]
+    asked = f"{method} {path}"
+    first, *others = paths or [""]  # the first is that of chat
+    near = [first, *(difflib.get_close_matches(asked, others, _PATHS - 1, 0) if len(paths) > _PATHS else others)]
+    shown = [written for written in paths if written in near]
+    left = len(paths) - len(shown)
+    return [*shown, f"and {left} more (fake-llm providers {provider.name})"] if left else shown

@@ -159,6 +159,16 @@ def test_batches_are_listed_to_their_end(ask: Driver) -> None:
 
 
 @needs("openai>=2")
+def test_a_batch_that_nobody_asks_for_again_leaves_its_turns(ask: Driver) -> None:
+    with pytest.raises(fake_llm.UnusedReplyError) as caught, fake_llm.intercept(["One."]):
+        started(ask, line(1))
+    assert str(caught.value).splitlines()[2:] == [
+        "No call came, but a batch was made. Its lines take their turns when it is asked for the second time.",
+        "Let the code ask for the batch until it has ended, or leave out what isn't needed.",
+    ]
+
+
+@needs("openai>=2")
 def test_a_batch_that_asks_for_more_than_the_script_has_is_loud(ask: Driver) -> None:
     with (
         pytest.raises(fake_llm.UnscriptedCallError, match="Call 1: no turn was left for it"),

@@ -204,6 +204,16 @@ def test_citations_of_search_results_and_of_the_web(ask: Callable[..., Any]) -> 
     assert [result.text for result in fake.calls[0].tool_results] == ["Ruby is red.\nIt was made in 1993."]
 
 
+@ways
+def test_a_citation_of_no_text_is_one_more_source(ask: Callable[..., Any]) -> None:
+    with fake_llm.intercept([["It is ", Citation("red", "https://a.example"), Citation("", "https://b.example"), "."]]):
+        said = content(ask(messages=HELLO))
+    [cited] = [block["citationsContent"] for block in said if "citationsContent" in block]
+    assert cited["content"] == [{"text": "red"}]
+    assert [each["location"]["web"]["url"] for each in cited["citations"]] == ["https://a.example", "https://b.example"]
+    assert [each["sourceContent"] for each in cited["citations"]] == [[{"text": "red"}]] * 2
+
+
 OWN_TOOLS = {"tools": [{"systemTool": {"name": name}} for name in ("nova_code_interpreter", "nova_grounding")]}
 
 

@@ -199,3 +199,20 @@ def test_an_object_of_the_sdk_is_streamed_again(part: Any) -> None:
         assert [note.to_dict() for note in message.annotations] in [delta.get("annotations") for delta in said]
     if message.audio:
         assert "".join((delta.get("audio") or {}).get("data", "") for delta in said) == message.audio.data
+
+
+@fake_llm.intercept(
+    [["The sky is ", Citation("blue", "https://a.example"), Citation("", "https://b.example"), "."]] * 2
+)
+def test_one_more_source_is_of_the_same_text() -> None:
+    (choice,) = client().chat.completions.create(**SEARCH).choices
+    asked: dict[str, Any] = {"model": "gpt-5", "input": "Hi", "tools": [{"type": "web_search"}]}
+    (message,) = client().responses.create(**asked).output
+
+    noted = [note.url_citation for note in choice.message.annotations]
+    assert choice.message.content == "The sky is blue."
+    for notes in (noted, message.content[0].annotations):
+        assert [(note.url, note.start_index, note.end_index) for note in notes] == [
+            ("https://a.example", 11, 15),
+            ("https://b.example", 11, 15),
+        ]

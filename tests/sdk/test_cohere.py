@@ -107,6 +107,62 @@ def test_citations_name_what_the_request_brought() -> None:
     assert fake.calls[0].params["documents"] == documents
 
 
+@pytest.mark.parametrize("source", ["sky", "0", "Sky"], ids=["id", "place", "title"])
+def test_a_source_is_said_by_its_id_its_place_or_its_title(source: str) -> None:
+    documents: Any = [{"id": "sky", "data": {"title": "Sky", "text": "The sky is blue."}}]
+    old: Any = [{"id": "sky", "title": "Sky", "text": "The sky is blue."}]
+    turn = ["It is ", Citation("blue", source), "."]
+    with fake_llm.intercept([turn, turn]):
+        [citation] = client().chat(model=COMMAND, messages=HI, documents=documents).message.citations
+        before = first().chat(message="Hi", documents=old)
+    assert (citation.sources[0].id, citation.sources[0].document["text"]) == ("sky", "The sky is blue.")
+    assert before.citations[0].document_ids == ["sky"]
+    assert [document["text"] for document in before.documents] == ["The sky is blue."]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_source_that_the_request_does_not_bring_is_a_mismatch(version: int) -> None:
+    documents: Any = [{"id": "sky", "data": {"text": "The sky is blue."}}]
+    with pytest.raises(ScriptMismatchError) as caught, fake_llm.intercept([Citation("blue", "sea")]):
+        if version == 1:
+            first().chat(message="Hi", documents=[{"id": "sky", "text": "The sky is blue."}])
+        else:
+            client().chat(model=COMMAND, messages=HI, documents=documents)
+    assert str(caught.value) == (
+        "The turn cites 'sea'.\nThe request brings 'sky'.\nWrite the id, the title or the place of one of these, or a URL."
+    )
+
+
+def test_a_citation_of_no_text_is_one_more_source() -> None:
+    documents: Any = [{"id": "a", "data": {"text": "Blue."}}, {"id": "b", "data": {"text": "Blue!"}}]
+    old: Any = [{"id": "a", "text": "Blue."}, {"id": "b", "text": "Blue!"}]
+    turn = ["It is ", Citation("blue", "a"), Citation("", "b"), "."]
+    with fake_llm.intercept([turn] * 4):
+        [citation] = client().chat(model=COMMAND, messages=HI, documents=documents).message.citations
+        events = streamed(client().chat_stream(model=COMMAND, messages=HI, documents=documents))
+        before = first().chat(message="Hi", documents=old)
+        *_, last = first().chat_stream(message="Hi", documents=old)
+    assert (citation.text, [source.id for source in citation.sources]) == ("blue", ["a", "b"])
+    assert [event.delta.message.citations for event in events["citation-start"]] == [citation]
+    assert [(each.text, each.document_ids) for each in before.citations] == [("blue", ["a", "b"])]
+    assert last.response.citations == before.citations
+    assert [document["id"] for document in before.documents] == ["a", "b"]
+
+
+@pytest.mark.parametrize("source", ["c1", "c1:0", "0"])
+def test_a_result_that_is_a_text_can_be_cited(source: str) -> None:
+    call: Any = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    history: Any = [
+        *HI,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "18 degrees"},
+    ]
+    with fake_llm.intercept([Citation("18", source)]):
+        [citation] = client().chat(model=COMMAND, messages=history).message.citations
+    [found] = citation.sources
+    assert (found.type, found.id, found.tool_output) == ("tool", "c1:0", {"content": "18 degrees"})
+
+
 def test_citations_of_a_tool_and_of_a_page() -> None:
     call: Any = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     document = {"type": "document", "document": {"id": "w1", "data": {"sky": "blue"}}}

@@ -34,6 +34,7 @@ PNG = b"\x89PNG\xff\xfe"
 SEARCH = ServerTool("web_search", {"query": "sky color"}, [{"url": "https://a.example/x", "title": "A"}])
 SKY = Citation("blue", "https://sky.example/why", title="Sky")
 SEARCHED = {"tools": [{"google_search": {}}]}
+RUNS = {"tools": [{"google_search": {}, "url_context": {}, "code_execution": {}}]}
 NEW, OLD = "gemini-3-flash-preview", "gemini-2.5-flash"
 
 
@@ -45,8 +46,8 @@ def client(where: str) -> Any:
     return genai.Client(vertexai=True, project="p", location="europe-west4")
 
 
-def generate(contents: Any = "Hi", model: str = OLD) -> Any:
-    return client("gemini").models.generate_content(model=model, contents=contents)
+def generate(contents: Any = "Hi", model: str = OLD, **config: Any) -> Any:
+    return client("gemini").models.generate_content(model=model, contents=contents, config=config or None)
 
 
 def body_of(call: Any) -> Any:
@@ -200,7 +201,7 @@ def test_maps_and_files() -> None:
     found = {"url": "https://store.example/1", "title": "a.pdf", "text": "page one"}
     maps, files = ServerTool("google_maps", {}, [place]), ServerTool("file_search", {"query": "bread"}, [found])
     with fake_llm.intercept([[maps, files, "Bread."]]):
-        response = generate()
+        response = generate(tools=[{"google_maps": {}}, {"file_search": {"file_search_store_names": ["s"]}}])
     one, two = response.candidates[0].grounding_metadata.grounding_chunks
     assert (one.maps.uri, one.maps.title, one.maps.text, one.maps.place_id) == tuple(place.values())
     assert (two.retrieved_context.uri, two.retrieved_context.title, two.retrieved_context.text) == tuple(found.values())
@@ -233,10 +234,28 @@ def test_the_api_s_own_document_goes_as_it_is(asker: Asker) -> None:
 def test_a_tool_that_google_doesn_t_run_is_refused() -> None:
     with (
         pytest.raises(ScriptMismatchError, match="the server tool 'bash'") as caught,
-        fake_llm.intercept([[ServerTool("bash", {}), "x"]]),
+        fake_llm.intercept([Reply(ServerTool("bash", {}), "x", check=False)]),
     ):
         generate()
     assert "code_execution" in str(caught.value)
+
+
+def test_a_tool_that_the_request_does_not_offer_is_a_mismatch(asker: Asker) -> None:
+    ran = ServerTool("code_execution", {"code": "6 * 7"}, "42")
+    offers = "The turn has the provider's tool 'code_execution'.\nThe request offers 'enterprise_web_search'"
+    with pytest.raises(ScriptMismatchError) as caught, fake_llm.intercept([[ran, "42"]]):
+        asker.ask(**SEARCHED)
+    assert str(caught.value).startswith(offers)
+    with fake_llm.intercept([Reply(ran, "42", check=False)]):
+        assert text_of(asker.ask(**SEARCHED)) == "42"
+
+
+def test_what_a_cache_or_a_choice_may_hide_is_not_checked() -> None:
+    none = {"function_calling_config": {"mode": "NONE"}}
+    with fake_llm.intercept([[SEARCH, "a"], [SEARCH, "b"]]):
+        cached = client("gemini").caches.create(model=OLD, config={"contents": "x"})
+        assert generate(cached_content=cached.name).text == "a"
+        assert generate(**SEARCHED, tool_config=none).text == "b"
 
 
 # --- code, sound, pictures --------------------------------------------------------------------------------------------
@@ -480,7 +499,7 @@ def test_numbers_for_words_where_they_are_asked_for(header: bool) -> None:
         "x",
     ]
     with fake_llm.intercept([ran, blocked]):
-        body = {"contents": [{"parts": [{"text": "Hi"}]}]}
+        body = {"contents": [{"parts": [{"text": "Hi"}]}], "tools": [{"codeExecution": {}}, {"url_context": {}}]}
         one, two = (httpx.post(url, json=body, **ask).json() for _ in range(2))
     candidate = one["candidates"][0]
     code, result, _ = candidate["content"]["parts"]
@@ -563,10 +582,10 @@ SAID: dict[str, list[Any]] = {
 def test_the_sdk_s_own_object_says_it_again(where: str, name: str) -> None:
     """A response of the SDK as a turn of a second script, streamed: the same parts are heard."""
     with fake_llm.intercept([SAID[name]]):
-        (response,) = Asker(where, False, False).ask(**SEARCHED)
+        (response,) = Asker(where, False, False).ask(**RUNS)
     with fake_llm.intercept([response, response]) as fake:
-        (again,) = Asker(where, False, False).ask(**SEARCHED)
-        chunks = Asker(where, True, False).ask(**SEARCHED)
+        (again,) = Asker(where, False, False).ask(**RUNS)
+        chunks = Asker(where, True, False).ask(**RUNS)
     assert again.candidates == response.candidates
     assert text_of(chunks) == text_of([response])
     assert last(chunks).grounding_metadata == last([response]).grounding_metadata

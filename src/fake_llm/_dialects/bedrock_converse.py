@@ -418,9 +418,22 @@ def _blocks(exchange: Exchange) -> Iterator[tuple[int, ReadyPart | None, dict[st
     parts_ = exchange.choice.parts
     if not parts_ and _reason(exchange) == _INTERVENED:
         yield 0, None, {"text": _BLOCKED}
+    further: set[int] = set()
     for index, part in enumerate(parts_):
+        if index in further:
+            continue
         if isinstance(part, ServerTool):
             yield from ((index, None, block) for block in _run(exchange, part))
+        elif isinstance(part, Citation):
+            block = _block(exchange, part)
+            for place, more in enumerate(parts_[index + 1 :], index + 1):  # those without a text are of the text before
+                if not isinstance(more, Citation) or more.text:
+                    break
+                further.add(place)
+                block["citationsContent"]["citations"].append(
+                    _citation(exchange, Citation(part.text, more.source, more.title))
+                )
+            yield index, part, block
         else:
             yield index, part, _block(exchange, part)
 

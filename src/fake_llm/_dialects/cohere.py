@@ -29,6 +29,7 @@ from fake_llm._dialect import (
     parsed_arguments,
     text_of,
 )
+from fake_llm._errors import ScriptMismatchError, clipped, sentence
 from fake_llm._model import (
     AUTO,
     HeaderItems,
@@ -480,15 +481,19 @@ def _call(exchange: Exchange, call: ToolCall) -> dict[str, Any]:
 
 
 def _citations(exchange: Exchange, blocks: Sequence[_Block]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The citations, each with the place of its part in the turn."""
+    """The citations, each with the place of its part in the turn; one of an empty text is a further source of the one before."""
     content = [block for block in blocks if block.kind != "plan"]
     known = _sources(exchange.body)
     for block in blocks:
         start = 0
+        entry: dict[str, Any] | None = None
         for index, part in block.parts:
             text = part.text if isinstance(part, Thinking) else text_of(part)
             if isinstance(part, Citation):
-                source = known.get(part.source) or _source(part)
+                source = known.get(part.source) or _source(part, known)
+                if entry is not None and not text:
+                    entry["sources"].append(source)
+                    continue
                 entry = {"start": start, "end": start + len(text), "text": text, "sources": [source]}
                 entry["type"] = "PLAN" if block.kind == "plan" else "TEXT_CONTENT"
                 if block.kind != "plan":
@@ -497,9 +502,30 @@ def _citations(exchange: Exchange, blocks: Sequence[_Block]) -> Iterator[tuple[i
             start += len(text)
 
 
-def _source(part: Citation) -> dict[str, Any]:
+def _source(part: Citation, known: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A source that isn't said by its id: by its place or its title among those that the request brought, else a page."""
+    for number, (id_, source) in enumerate(known.items()):
+        if part.source in (str(number), _title(source)) or id_ == f"{part.source}:0":
+            return source
+    _refuse_unknown(part, [*known])
     title = {} if part.title is None else {"title": part.title}
     return {"type": "document", "id": part.source, "document": {"id": part.source, **title}}
+
+
+def _title(source: Mapping[str, Any]) -> Any:
+    return _object(source, "document", "title") or _object(source, "tool_output", "title")
+
+
+def _refuse_unknown(part: Citation, ids: Sequence[str]) -> None:
+    """Refuse a source that a request with sources of its own doesn't bring, unless it is a page."""
+    if ids and "://" not in part.source:
+        raise ScriptMismatchError(
+            sentence(
+                f"The turn cites {part.source!r}.",
+                f"The request brings {', '.join(repr(clipped(id_, 80)) for id_ in ids)}.",
+                "Write the id, the title or the place of one of these, or a URL.",
+            )
+        )
 
 
 def _sources(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -514,7 +540,8 @@ def _sources(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         found[id_] = {"type": "document", "id": id_, "document": {"id": id_, **document}}
     for sent in _dicts(body.get("messages")):
         if sent.get("role") == "tool":
-            for number, part in enumerate(_dicts(sent.get("content"))):
+            content = sent.get("content")
+            for number, part in enumerate([{"text": content}] if isinstance(content, str) else _dicts(content)):
                 id_ = _object(part, "document", "id")
                 id_ = id_ if isinstance(id_, str) else f"{sent.get('tool_call_id')}:{number}"
                 data = _object(part, "document", "data")
@@ -574,7 +601,7 @@ def _block_events(
 ) -> Iterator[WireEvent]:
     """The deltas of one text; each citation follows what it cites."""
     pieces = list(_pieces(exchange, block))
-    for index, part in block.parts:
+    for index, _ in block.parts:
         for (place, piece), entry in pieces:
             if place != index:
                 continue
@@ -584,7 +611,7 @@ def _block_events(
             said = {"message": {"content": {block.kind: piece}}}
             more = {} if entry is None else {"logprobs": entry}
             yield Delta({"type": "content-delta", "index": number, "delta": said, **more})
-        if isinstance(part, Citation):
+        if index in cited:
             citation, found = cited[index]
             yield {"type": "citation-start", "index": citation, "delta": {"message": {"citations": found}}}
             yield {"type": "citation-end", "index": citation}
@@ -654,7 +681,7 @@ def _cited(text: str, citations: Sequence[Mapping[str, Any]]) -> Iterator[str | 
             continue
         if start > at:
             yield text[at:start]
-        title = _object(source, "document", "title") or _object(source, "tool_output", "title")
+        title = _title(source)
         yield Citation(text[start:end], id_, title if isinstance(title, str) else None)
         at = end
     if at < len(text):
@@ -824,7 +851,7 @@ def _answer_v1(exchange: Exchange, generation: str) -> dict[str, Any]:
         history.append({"role": "USER", "message": body["message"]})
     if body.get("tool_results"):
         history.append({"role": "TOOL", "tool_results": body["tool_results"]})
-    citations = [entry for _, entry in _citations_v1(choice)]
+    citations = [entry for _, entry in _citations_v1(exchange)]
     return {
         "response_id": exchange.ids.uuid(),
         "text": choice.text,
@@ -846,23 +873,48 @@ def _call_v1(call: ToolCall) -> dict[str, Any]:
     return merge(written, call.extra) if call.extra else written
 
 
-def _citations_v1(choice: Choice) -> Iterator[tuple[int, dict[str, Any]]]:
+def _citations_v1(exchange: Exchange) -> Iterator[tuple[int, dict[str, Any]]]:
+    known = _documents_v1(exchange.body)
     start = 0
-    for index, part in enumerate(choice.parts):
+    entry: dict[str, Any] | None = None
+    for index, part in enumerate(exchange.choice.parts):
         text = text_of(part)
         if isinstance(part, Citation):
-            yield index, {"start": start, "end": start + len(text), "text": text, "document_ids": [part.source]}
+            id_ = _id_v1(part, exchange.body, known)
+            if entry is not None and not text:
+                entry["document_ids"].append(id_)
+            else:
+                entry = {"start": start, "end": start + len(text), "text": text, "document_ids": [id_]}
+                yield index, entry
         start += len(text)
+
+
+def _documents_v1(body: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The documents of the request, by id."""
+    given = body.get("documents")
+    return {
+        _string(item.get("id")) or f"doc_{number}": item
+        for number, item in enumerate(given if isinstance(given, list) else ())
+        if isinstance(item, dict)
+    }
+
+
+def _id_v1(part: Citation, body: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
+    """The id of a source that is said by its id, its place or its title; connectors and tools have ids of their own."""
+    if part.source in known:
+        return part.source
+    for number, (id_, document) in enumerate(known.items()):
+        if part.source in (str(number), document.get("title")):
+            return id_
+    if not body.get("connectors") and not body.get("tool_results"):
+        _refuse_unknown(part, [*known])
+    return part.source
 
 
 def _cited_documents(exchange: Exchange) -> list[dict[str, Any]]:
     """What is cited, as the request brought it."""
-    given = exchange.body.get("documents")
-    known: dict[str, Mapping[str, Any]] = {}
-    for number, item in enumerate(given if isinstance(given, list) else ()):
-        if isinstance(item, dict):
-            known[_string(item.get("id")) or f"doc_{number}"] = item
-    cited = {part.source: part for part in exchange.choice.of(Citation)}
+    known = _documents_v1(exchange.body)
+    cited = {_id_v1(part, exchange.body, known): part for part in exchange.choice.of(Citation)}
     titled = {source: {} if part.title is None else {"title": part.title} for source, part in cited.items()}
     return [{**known.get(source, titled[source]), "id": source} for source in cited]
 
@@ -878,7 +930,7 @@ def _events_v1(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
     content: list[WireEvent] = [_event("stream-start", generation_id=answer["generation_id"])]
     if "documents" in answer:
         content.append(_event("search-results", documents=answer["documents"]))
-    cited = dict(_citations_v1(choice))
+    cited = dict(_citations_v1(exchange))
     calls = answer.get("tool_calls") or []
     for index, part in enumerate(choice.parts):
         if isinstance(part, ToolCall):

@@ -110,6 +110,7 @@ def read(request: Request, body: Any) -> View:
         schema=_output_schema(config),
         params=_params(fields, config),
         whole=not fields.get("cachedContent"),
+        server_tools=_server_tools(fields),
     )
 
 
@@ -933,6 +934,16 @@ _GROUNDS: Final = frozenset(
     }
 )
 """The tools of a request that give an answer its sources (google-genai 3.6, 2026-11)."""
+_OFFERED_KINDS: Final = {
+    **dict.fromkeys(("googleSearch", "googleSearchRetrieval", "enterpriseWebSearch"), "search"),
+    **dict.fromkeys(("parallelAiSearch", "exaAiSearch"), "search"),
+    "urlContext": "url",
+    "googleMaps": "maps",
+    "fileSearch": "retrieval",
+    "retrieval": "retrieval",
+    "codeExecution": "code",
+}
+"""The kind of what Google runs, by the field of a request's tool that offers it (google-genai 3.6, 2026-11)."""
 _CHUNKS: Final = {"search": "web", "url": "web", "maps": "maps", "retrieval": "retrievedContext"}
 _STATUS_OF_URL: Final = "URL_RETRIEVAL_STATUS_"
 
@@ -948,6 +959,23 @@ def _tool_kind(part: ServerTool) -> str:
             )
         )
     return kind
+
+
+def _server_tools(body: Mapping[str, Any]) -> frozenset[str] | None:
+    """What Google may run, by each name of a `ServerTool`; unknown where the cached content may offer more.
+
+    The tool choice is about functions alone, so with `NONE` nothing is checked either.
+    """
+    if body.get("cachedContent") or _tool_choice(body.get("toolConfig")).mode == "none":
+        return None
+    kinds = {
+        _OFFERED_KINDS.get(_camel(name))
+        for tool in _many(body.get("tools"))
+        if isinstance(tool, dict)
+        for name, value in tool.items()
+        if value is not None
+    }
+    return frozenset(name for name, kind in _TOOL_KINDS.items() if kind in kinds)
 
 
 def _wants_invocations(body: Any) -> bool:

@@ -576,13 +576,14 @@ def _answer(choice: Choice, style: _Style) -> dict[str, Any]:
 
 
 def _annotations(choice: Choice) -> list[dict[str, Any]]:
-    """The sources, each with where its text stands in the whole (recorded 2026-08)."""
+    """The sources, each with where its text stands in the whole (recorded 2026-08); one without a text is of the text before."""
     found: list[dict[str, Any]] = []
-    at = 0
+    at = start = 0
     for part in choice.parts:
         end = at + len(text_of(part))
+        start = at if end > at else start
         if isinstance(part, Citation):
-            where = {"end_index": end, "start_index": at, "title": part.title or "", "url": part.source}
+            where = {"end_index": end, "start_index": start, "title": part.title or "", "url": part.source}
             found.append({"type": "url_citation", "url_citation": where})
         at = end
     return found

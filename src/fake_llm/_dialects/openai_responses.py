@@ -959,12 +959,13 @@ _PHASED: Final = re.compile(r"gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)|deepseek-")
 class _Builder:
     """Makes the items of one answer; their ids share their first digits with the response's."""
 
-    __slots__ = ("_custom", "_encrypted", "_ids", "_logprobs", "_stem", "phased", "tools")
+    __slots__ = ("_custom", "_encrypted", "_ids", "_logprobs", "_started", "_stem", "phased", "tools")
 
     def __init__(self, exchange: Exchange, response_id: str) -> None:
         body = exchange.body if isinstance(exchange.body, dict) else {}
         stem = response_id.removeprefix("resp_")[:26]
         self._ids = exchange.ids
+        self._started = 0
         self._stem = stem if len(stem) == 26 else exchange.ids.hex(26)
         self._encrypted = "reasoning.encrypted_content" in (body.get("include") or ())
         self._custom = frozenset(
@@ -986,12 +987,14 @@ class _Builder:
         if isinstance(part, Refusal):
             return {"type": "refusal", "refusal": part.text}
         content: _Json = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
+        self._started = 0
         self.add(content, part, index)
         return content
 
     def add(self, content: _Json, part: Any, index: int) -> None:
-        """Put one more part at the end of a text."""
-        start = len(content["text"])
+        """Put one more part at the end of a text; a source without a text is one more of the text before."""
+        start = len(content["text"]) if text_of(part) else self._started
+        self._started = start
         content["text"] += text_of(part)
         content["logprobs"] += [entry for _, entry in self._logprobs.get(index) or ()]
         if isinstance(part, Citation):
