@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 import fake_llm
-from fake_llm import Message, ToolCall
+from fake_llm import Message, Reply, ToolCall
 
 RESPONSES = "https://api.openai.com/v1/responses"
 MESSAGES = "https://api.anthropic.com/v1/messages"
@@ -63,6 +64,59 @@ def test_a_thread_of_anthropic_is_remembered():
         thread = {"type": "continue", "previous_message_id": first["id"]}
         httpx.post(MESSAGES, json={**body, "messages": [{"role": "user", "content": "2"}], "thread": thread})
     assert [message.text for message in fake.calls[1].conversation] == ["1", "One.", "2"]
+
+
+def _follow(state: str) -> None:
+    """A round with a tool, its result and a further question, all but the first text remembered by the provider."""
+    talk = httpx.post(RESPONSES.replace("responses", "conversations"), json={}).json()["id"]
+    body: dict[str, Any] = {"conversation": talk} if state == "conversation" else {}
+    answer = ask("Weather?", tools=[TOOL], **body)
+    call_id = answer["output"][0]["call_id"]
+    for said in ([{"type": "function_call_output", "call_id": call_id, "output": "sunny"}], "Thanks"):
+        if state == "previous_response_id":
+            body = {"previous_response_id": answer["id"]}
+        answer = ask(said, **body)
+
+
+STATES = pytest.mark.parametrize("state", ["previous_response_id", "conversation"])
+
+
+@STATES
+def test_a_result_has_the_name_of_the_remembered_call(state: str):
+    with fake_llm.intercept([ToolCall("get_weather", {}), "Sunny.", "Bye."]) as fake:
+        _follow(state)
+    assert [[(one.name, one.text) for one in call.tool_results] for call in fake.calls] == [
+        [],
+        [("get_weather", "sunny")],
+        [],
+    ]
+    for call in fake.calls[1:]:
+        assert call.conversation[2].tool_results[0].name == "get_weather"
+        assert [said.role for said in call.conversation[:3]] == ["user", "assistant", "tool"]
+    assert fake.calls[1].messages[0].tool_results[0].name == ""  # what was sent
+
+
+@STATES
+def test_a_rule_for_a_tool_sees_the_remembered_call(state: str):
+    with fake_llm.intercept() as fake:
+        fake.when(last="Weather?").reply(ToolCall("get_weather", {}))
+        fake.when(tool="another").reply("Wrong.")
+        fake.when(tool="get_weather").reply("Sunny.")
+        _follow(state)
+    assert [call.reply for call in fake.calls][1:] == [Reply("Sunny.")] * 2
+
+
+def test_results_that_come_one_by_one_are_all_seen():
+    talk_url = RESPONSES.replace("responses", "conversations")
+    cities = ("Paris", "Rome")
+    look = [ToolCall("get_weather", {"city": city}, id=f"call_{city}") for city in cities]
+    fed = [{"type": "function_call_output", "call_id": f"call_{city}", "output": f"sunny in {city}"} for city in cities]
+    with fake_llm.intercept([look, "Sunny."]) as fake:
+        talk = httpx.post(talk_url, json={}).json()["id"]
+        ask("Weather?", tools=[TOOL], conversation=talk)
+        httpx.post(f"{talk_url}/{talk}/items", json={"items": fed[:1]})
+        ask(fed[1:], conversation=talk)
+    assert [result.text for result in fake.calls[1].tool_results] == ["sunny in Paris", "sunny in Rome"]
 
 
 def test_nothing_is_remembered_over_blocks():

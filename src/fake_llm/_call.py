@@ -164,22 +164,21 @@ class Call:
     @property
     def conversation(self) -> tuple[Message, ...]:
         """The messages with those before them that the provider remembers (`previous_response_id`, `conversation`)."""
-        if self._earlier:
-            return named_results((*self._earlier, *self.messages))
-        return self.messages if self._before is None else tuple(self._backwards())[::-1]
+        return tuple(self._backwards())[::-1] if self._earlier or self._before is not None else self.messages
 
     def _backwards(self) -> Iterator[Message]:
         """The conversation, the last message first."""
         call: Call | None = self
         while call is not None:
             yield from reversed(call._own())
-            call = call._before
+            yield from reversed(call._earlier)
+            call = None if call._earlier else call._before
             if call is not None:
                 yield from call._said()
 
     def _own(self) -> tuple[Message, ...]:
         """The messages of the request; its results have their names from all of the conversation."""
-        if self._before is None:
+        if self._before is None and not self._earlier:
             return self.messages
         wanted = {result.id for said in self.messages for result in said.tool_results if not result.name}
         names = {found.id: found.name for found in self._earlier_calls(wanted)}
@@ -188,14 +187,16 @@ class Call:
     def _earlier_calls(self, ids: AbstractSet[str | None]) -> Iterator[SentToolCall]:
         """The tool calls of these ids that were made before this request, each the last of its id."""
         missing = {one for one in ids if one is not None}
-        call = self._before
+        call: Call | None = self
         while call is not None and missing:
-            for said in (*call._said(), *reversed(call.messages)):
+            before = None if call._earlier else call._before
+            sent = () if before is None else (*before._said(), *reversed(before.messages))
+            for said in (*reversed(call._earlier), *sent):
                 for made in reversed(said.tool_calls):
                     if made.id in missing:
                         missing.discard(made.id)
                         yield made
-            call = call._before
+            call = before
 
     def _said(self) -> Iterator[Message]:
         """The answer as a message of the conversation that builds on it, if there is one."""

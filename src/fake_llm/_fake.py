@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from fake_llm import _blocks, _environment
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import Asked, Exchange, Ids, parsed
+from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -517,7 +517,7 @@ class FakeLLM:
             earlier = endpoint.memory.recall(self._store, exchange)
             if isinstance(earlier, Error):
                 return self._turned_down(earlier, exchange, endpoint, call)
-            call._earlier = earlier
+            call._earlier = named_results(earlier)
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))

@@ -526,11 +526,11 @@ _TEXTS: Final[Mapping[str, Callable[[Call], str]]] = {
 
 
 def _speaks_of(tool: str, call: Call) -> bool:
-    results = [result.name for message in call.messages for result in message.tool_results]
-    if results and results[-1] == tool:
+    results = (result.name for message in call._backwards() for result in reversed(message.tool_results))
+    if next(results, None) == tool:
         return True
     calls: Sequence[Any] = next(
-        (message.tool_calls for message in reversed(call.messages) if message.role == "assistant"), ()
+        (message.tool_calls for message in call._backwards() if message.role == "assistant"), ()
     )
     return any(item.name == tool for item in calls) or any(tool in text for text in call.user_texts)
 

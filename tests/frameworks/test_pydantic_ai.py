@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,17 +39,6 @@ each_output = pytest.mark.parametrize(
     ],
 )
 with_and_without_tool = pytest.mark.parametrize("tools", [False, True], ids=["no tool", "a tool"])
-
-
-@pytest.fixture
-def loop() -> Iterator[None]:
-    """An event loop that is closed: `run_sync` makes one and leaves it open."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
-    asyncio.set_event_loop(None)
 
 
 # Pydantic AI streams from Anthropic whatever it is asked for (2.62).
