@@ -236,7 +236,7 @@ class _Maker:
         found = self.root
         for step in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [reference]:
             key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
                 found = found[int(key)]
             elif isinstance(found, Mapping) and key in found:
                 found = found[key]

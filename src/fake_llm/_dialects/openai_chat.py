@@ -414,6 +414,10 @@ def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error |
     calls = item.get("tool_calls")
     if calls is not None and not isinstance(calls, list):
         return wrong_type(f"{where}.tool_calls", "an array of objects", calls)
+    for index, call in enumerate(calls or ()):
+        key = call.get("id") if isinstance(call, dict) else None
+        if isinstance(key, (dict, list)):
+            return wrong_type(f"{where}.tool_calls[{index}].id", "a string", key)
     if not strict:
         return None
     if role not in _OPENAI_ROLES:
