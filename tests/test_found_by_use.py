@@ -115,12 +115,12 @@ def test_what_is_no_host_is_refused(place: str) -> None:
 
 def test_a_host_that_is_known_but_not_answered_says_what_to_write() -> None:
     with pytest.raises(UnknownEndpointError) as caught, fake_llm.intercept():
-        ask("https://api.jina.ai/v1/chat/completions")
+        ask("https://api.aleph-alpha.com/v1/chat/completions")
     answered = ", ".join(provider.name for provider in PROVIDERS if provider.endpoints)
     assert str(caught.value) == (
-        "POST https://api.jina.ai/v1/chat/completions came in thread MainThread: a known LLM host (jina) that isn't answered yet.\n"
+        "POST https://api.aleph-alpha.com/v1/chat/completions came in thread MainThread: a known LLM host (aleph_alpha) that isn't answered yet.\n"
         f"Answered are {answered}.\n"
-        'Write hosts={"api.jina.ai": "openai"} if it speaks OpenAI\'s language there, or '
+        'Write hosts={"api.aleph-alpha.com": "openai"} if it speaks OpenAI\'s language there, or '
         'fake.when(operation="unknown").reply(Raw({…})) to answer it verbatim.'
     )
 

@@ -202,7 +202,7 @@ UNKNOWN = [
     (f"{WORKERS}/run/@cf/meta/llama-3.1-8b-instruct", "POST /client/v4/accounts/{account}/ai/v1/chat/completions"),
     ("http://localhost:11434/api/me", "POST /api/chat"),
     ("https://ollama.com/api/web_search", "POST /api/chat"),
-    ("https://dashscope.aliyuncs.com/api/v1/services/aigc/text-generation/generation", "/compatible-mode/v1"),
+    ("https://dashscope.aliyuncs.com/api/v1/services/aigc/text2image/image-synthesis", "/compatible-mode/v1"),
 ]
 
 

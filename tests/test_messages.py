@@ -189,7 +189,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "Embedding that is long": (lambda: Embedding([*range(99), None]), VECTOR.format(got=str([*range(99)])[:79] + "…, with None")),
     "operation of a rule": (
         lambda: FakeLLM().when(operation="chatt"),
-        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'moderation', 'rerank', 'unknown'.\nWrite operation='chat'.",
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'images', 'moderation', 'rerank', 'speech', 'transcription', 'unknown'.\nWrite operation='chat'.",
     ),
     "Raw beyond UTF-8": (
         lambda: Raw("\ud800"),

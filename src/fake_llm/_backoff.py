@@ -26,6 +26,8 @@ Skip: TypeAlias = Callable[[float], bool]
 SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     # The module that sleeps: the names in it by which it does (2026-11).
     "anthropic._base_client": ("time", "anyio"),
+    "azure.core.pipeline.transport._base": ("time",),
+    "azure.core.pipeline.transport._requests_asyncio": ("asyncio",),
     "botocore.endpoint": ("time",),
     "cerebras.cloud.sdk._base_client": ("time", "anyio"),
     "cohere.core.http_client": ("time", "asyncio"),
@@ -35,6 +37,9 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "google.genai._gaos.utils.retries": ("time", "asyncio"),
     "groq._base_client": ("time", "anyio"),
     "huggingface_hub.utils._http": ("time",),
+    "ibm_watsonx_ai._wrappers.httpx.rate_limited_retry.rate_limited_retry_decorator": ("time", "asyncio"),
+    "ibm_watsonx_ai._wrappers.httpx.retry_transport.async_retry_transport": ("asyncio",),
+    "ibm_watsonx_ai._wrappers.httpx.retry_transport.retry_transport": ("time",),
     "litellm.router_python_host": ("time", "asyncio"),
     "mistralai.azure.client.utils.retries": ("time", "asyncio"),
     "mistralai.client.utils.retries": ("time", "asyncio"),
@@ -60,6 +65,7 @@ def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
     """What has to be replaced, by the name of the module that must be there."""
     return {
         **{module: partial(_sleeps, module, names, skip) for module, names in SLEEPS.items()},
+        "azure.core.pipeline.transport._base_async": partial(_transport, skip),
         "botocore.retries.bucket": partial(_bucket, skip),
         "tenacity": partial(_tenacity, skip),
         "tenacity.asyncio": partial(_tenacity_async, skip),
@@ -118,6 +124,18 @@ class _AsyncSleeping(_Sleeping):
 
     async def sleep(self, seconds: float) -> None:
         await self._module.sleep(0 if self._left_out(seconds) else seconds)
+
+
+def _transport(skip: Skip, module: Any) -> list[Patch]:
+    """The transports of azure-core, which import `asyncio` where they sleep (azure-core 1.41, 2026-11)."""
+
+    def replace(original: Any) -> Any:
+        async def sleep(transport: Any, duration: float) -> None:
+            await original(transport, 0 if skip(duration) else duration)
+
+        return sleep
+
+    return [(module.AsyncHttpTransport, "sleep", replace)]
 
 
 def _bucket(skip: Skip, module: Any) -> list[Patch]:

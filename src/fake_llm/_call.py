@@ -248,6 +248,11 @@ class Call:
         return self._asked.view.params
 
     @property
+    def _sent(self) -> bytes:
+        """What tells its body from any other; the same for a retry."""
+        return self._asked.digest or self.raw
+
+    @property
     def _request(self) -> Request:
         return self._asked.request
 
@@ -358,14 +363,14 @@ class Calls(Sequence[Call]):
         groups: list[list[Call]] = []
         waiting: dict[tuple[str, bytes, int], list[list[Call]]] = {}
         for call in self._items:
-            before = waiting.get((call._request.url, call.raw, call.attempt - 1))
+            before = waiting.get((call._request.url, call._sent, call.attempt - 1))
             if before:
                 same = (index for index, group in enumerate(before) if group[-1]._origin == call._origin)
                 group = before.pop(next(same, 0))
             else:
                 groups.append(group := [])
             group.append(call)
-            waiting.setdefault((call._request.url, call.raw, call.attempt), []).append(group)
+            waiting.setdefault((call._request.url, call._sent, call.attempt), []).append(group)
         return tuple(map(Calls, groups))
 
     def clear(self) -> None:

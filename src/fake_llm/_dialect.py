@@ -27,6 +27,7 @@ __all__ = [
     "Dialect",
     "Exchange",
     "Ids",
+    "Plain",
     "ReadyPart",
     "WireEvent",
     "as_written",
@@ -53,6 +54,22 @@ class Delta(dict[str, Any]):
     """A payload that carries content: `interval` is waited between two of these."""
 
     __slots__ = ()
+
+
+class Plain(dict[str, Any]):
+    """A whole answer that isn't JSON, such as sound: the dict is what there is to say of it, its bytes are sent.
+
+    Attributes:
+        data: The bytes.
+        content_type: Their header.
+    """
+
+    __slots__ = ("content_type", "data")
+
+    def __init__(self, data: bytes, content_type: str) -> None:
+        super().__init__()
+        self.data = data
+        self.content_type = content_type
 
 
 def parsed(request: Request) -> Any:
@@ -257,6 +274,7 @@ class Exchange:
         created: Unix seconds for `created` and the like.
         begun: The ids and the id as they were before the answer was written, where it can be asked for again.
         later: Whether this is the answer as it is given later: what runs in the background is done by then.
+        cached: The tokens of what is kept and counts as said before the request.
     """
 
     provider: str
@@ -272,6 +290,7 @@ class Exchange:
     created: int = CREATED
     begun: tuple[Ids, str | None] | None = None
     later: bool = False
+    cached: int = 0
 
     @property
     def request(self) -> Request:

@@ -45,6 +45,7 @@ class Library:
         run: Makes the call.
         api: Which of several, for people.
         loops: Whether it can run on an event loop: not, or also.
+        streams: Whether its call itself is streamed: not, or also.
     """
 
     distribution: str
@@ -52,6 +53,7 @@ class Library:
     run: Run
     api: str = ""
     loops: tuple[bool, ...] = (False, True)
+    streams: tuple[bool, ...] = (False, True)
 
     @property
     def name(self) -> str:
@@ -208,6 +210,68 @@ def _chat_sdk(blocking: str, on_loop: str, model: str, *path: str) -> Run:
     return _sdk((blocking, on_loop), ask, _chat_text, _chat_piece)
 
 
+def _azure_inference(module: Any, loop: bool, streamed: bool) -> Any:
+    home = importlib.import_module("azure.ai.inference.aio") if loop else module
+    key = importlib.import_module("azure.core.credentials").AzureKeyCredential("fake-llm")
+    client = home.ChatCompletionsClient("https://fake-llm.services.ai.azure.com/models", key)
+    asked = {"model": "gpt-4.1", "messages": QUESTION, "stream": streamed}
+    if loop:
+        return _in_session(client, client.complete(**asked), streamed=streamed)
+    with client:
+        answer = client.complete(**asked)
+        return "".join(_chat_piece(update) or "" for update in answer) if streamed else _chat_text(answer)
+
+
+async def _in_session(client: Any, answer: Any, *, streamed: bool) -> Any:
+    async with client:
+        answer = await answer
+        if not streamed:
+            return _chat_text(answer)
+        async with answer:
+            return "".join([_chat_piece(update) or "" async for update in answer])
+
+
+def _watsonx(module: Any, loop: bool, streamed: bool) -> Any:
+    credentials = module.Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="fake-llm")
+    model = importlib.import_module("ibm_watsonx_ai.foundation_models").ModelInference(
+        model_id="ibm/granite-4-h-small", api_client=module.APIClient(credentials, project_id="fake-llm")
+    )
+    if loop:
+        return _watsonx_async(model, streamed=streamed)
+    if not streamed:
+        return model.chat(messages=QUESTION)["choices"][0]["message"]["content"]
+    return "".join(_watsonx_piece(chunk) for chunk in model.chat_stream(messages=QUESTION))
+
+
+async def _watsonx_async(model: Any, *, streamed: bool) -> Any:
+    if not streamed:
+        return (await model.achat(messages=QUESTION))["choices"][0]["message"]["content"]
+    return "".join([_watsonx_piece(chunk) async for chunk in await model.achat_stream(messages=QUESTION)])
+
+
+def _watsonx_piece(chunk: Any) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
+
+
+def _dashscope(module: Any, loop: bool, streamed: bool) -> Any:
+    generation = importlib.import_module("dashscope.aigc.generation")
+    asked = {"model": "qwen-plus", "messages": QUESTION, "result_format": "message", "api_key": "fake-llm"}
+    if streamed:
+        asked |= {"stream": True, "incremental_output": True}
+    if loop:
+        return _dashscope_async(generation, asked)
+    answer = generation.Generation.call(**asked)
+    return "".join(_chat_text(each.output) for each in (answer if streamed else [answer]))
+
+
+async def _dashscope_async(generation: Any, asked: dict[str, Any]) -> Any:
+    async with importlib.import_module("aiohttp").ClientSession() as session:
+        answer = await generation.AioGeneration.call(**asked, session=session)
+        if not hasattr(answer, "__aiter__"):
+            return _chat_text(answer.output)
+        return "".join([_chat_text(each.output) async for each in answer])
+
+
 def _genai(client: Any, loop: bool, streamed: bool) -> Any:
     models = client.aio.models if loop else client.models
     ask = models.generate_content_stream if streamed else models.generate_content
@@ -279,6 +343,22 @@ LIBRARIES: Final = (
             lambda part: part.message.content,
         ),
     ),
+    Library("azure-ai-inference", "azure.ai.inference", _azure_inference),
+    Library(
+        "replicate",
+        "replicate",
+        _sdk(
+            ("Client", "Client"),
+            lambda client, loop, streamed: (client.async_run if loop else client.run)(
+                "meta/meta-llama-3-70b-instruct", input={"prompt": "Hi"}
+            ),
+            "".join,
+            str,
+        ),
+        streams=(False,),
+    ),
+    Library("ibm-watsonx-ai", "ibm_watsonx_ai", _watsonx),
+    Library("dashscope", "dashscope", _dashscope),
     Library("together", "together", _chat_sdk("Together", "AsyncTogether", "openai/gpt-oss-120b")),
     Library("fireworks-ai", "fireworks", _chat_sdk("Fireworks", "AsyncFireworks", "gpt-oss-120b")),
     Library("cerebras-cloud-sdk", "cerebras.cloud.sdk", _chat_sdk("Cerebras", "AsyncCerebras", "gpt-oss-120b")),
@@ -296,8 +376,8 @@ OTHER_LIBRARIES: Final = ("grpcio", "niquests", "pycurl", "tornado")
 """HTTP libraries that code reaches models by, past every stack (2026-11)."""
 
 OTHER_SDKS: Final = (
-    *("ai21", "aleph-alpha-client", "azure-ai-inference", "cohere", "dashscope", "google-cloud-aiplatform"),
-    *("google-generativeai", "ibm-watsonx-ai", "litellm", "replicate", "voyageai", "xai-sdk"),
+    *("ai21", "aleph-alpha-client", "cohere", "google-cloud-aiplatform"),
+    *("google-generativeai", "litellm", "voyageai", "xai-sdk"),
 )
 """SDKs without a row (2026-11)."""
 
@@ -417,7 +497,7 @@ def _installed(distributions: Iterable[str]) -> dict[str, str]:
 
 def _tried(library: Library) -> Iterator[Call]:
     for loop in library.loops:
-        for streamed in (False, True):
+        for streamed in library.streams:
             yield Call(loop, streamed, _reason(library, loop=loop, streamed=streamed))
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import Dialect
+from fake_llm._dialect import Dialect, Exchange, Ids
 from fake_llm._dialects import (
     anthropic_messages,
     bedrock_converse,
@@ -24,14 +24,17 @@ from fake_llm._dialects import (
     openai_chat,
     openai_completions,
     openai_responses,
+    replicate,
+    watsonx,
 )
 from fake_llm._differences import SAME, Difference, bedrock
 from fake_llm._differences.ai21 import AI21
-from fake_llm._differences.azure import AZURE_CHAT, AZURE_RESPONSES
+from fake_llm._differences.azure import AZURE_CHAT, AZURE_MODELS, AZURE_RESPONSES
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.cloudflare import AI_GATEWAY, WORKERS_AI
 from fake_llm._differences.completions import completions, filtered, named
 from fake_llm._differences.dashscope import DASHSCOPE
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
@@ -39,28 +42,40 @@ from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
 from fake_llm._differences.hyperbolic import HYPERBOLIC
-from fake_llm._differences.mistral import MISTRAL, MISTRAL_AGENTS, MISTRAL_EMBEDDINGS, MISTRAL_FIM, mistral_pad
+from fake_llm._differences.mistral import (
+    MISTRAL,
+    MISTRAL_AGENTS,
+    MISTRAL_EMBEDDINGS,
+    MISTRAL_FIM,
+    MISTRAL_KEPT,
+    MISTRAL_MODERATION,
+    mistral_pad,
+)
 from fake_llm._differences.moonshot import MOONSHOT
 from fake_llm._differences.novita import NOVITA
 from fake_llm._differences.nvidia import NVIDIA
 from fake_llm._differences.ollama import OLLAMA
-from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES
+from fake_llm._differences.openrouter import OPENROUTER, OPENROUTER_RESPONSES, new_rerank_id
 from fake_llm._differences.perplexity import PERPLEXITY
 from fake_llm._differences.plain import PLAIN
 from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.vertex import VERTEX_ANTHROPIC
+from fake_llm._differences.watsonx import WATSONX, WATSONX_CHAT
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
 from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
+    audio,
     batches,
     embeddings,
     files,
+    google,
     huggingface,
     identity,
+    images,
     models,
     moderation,
     rerank,
@@ -69,7 +84,10 @@ from fake_llm._services import (
     traces,
 )
 from fake_llm._services import cohere as cohere_services
+from fake_llm._services import mistral as mistral_services
 from fake_llm._services import ollama as ollama_services
+from fake_llm._services import replicate as replicate_services
+from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
 __all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
@@ -222,6 +240,18 @@ PERPLEXITY_SSE: Final = Sse(done=None, newline="\r\n")
 COHERE_SSE: Final = Sse(named=True, content_type="text/event-stream")
 COHERE_LINES: Final = Ndjson(content_type="application/stream+json")
 MISTRAL_SSE: Final = Sse(pad=mistral_pad)
+DASHSCOPE_SSE: Final = Sse(
+    done=None,
+    content_type="text/event-stream;charset=UTF-8",
+    numbered=True,
+    usual="result",
+    spaced=False,
+    notes=(("result", "HTTP_STATUS/200"), ("error", "HTTP_STATUS/400")),
+)
+WATSONX_SSE: Final = Sse(done=None, content_type="text/event-stream", numbered=True, usual="message")
+IMAGES_SSE: Final = Sse(named=True, done=None)
+AUDIO_SSE: Final = Sse(newline="\r\n")
+MISTRAL_AUDIO_SSE: Final = Sse(named=True, done=None)
 OLLAMA_WHOLE: Final = Whole(ollama.dumps, content_type=ollama.JSON)
 OLLAMA_LINES: Final = Ndjson(ollama.dumps)
 
@@ -322,6 +352,51 @@ def _embeddings(
     )
 
 
+def _images(
+    verbs: str = "(generations|edits|variations)",
+    dialect: Dialect = images.OPENAI,
+    *,
+    whole: Whole = OPENAI_PRETTY,
+    difference: Difference = SAME,
+) -> Endpoint:
+    return Endpoint(
+        operation="images",
+        path=f"/images/{verbs}",
+        dialect=dialect,
+        whole=whole,
+        wire=IMAGES_SSE,
+        memory=images.KEPT,
+        difference=Difference(headers=difference.headers, failure=difference.failure),
+    )
+
+
+def _audio(
+    speech: Dialect = audio.OPENAI_SPEECH,
+    transcription: Dialect = audio.OPENAI_TRANSCRIPTION,
+    *,
+    verbs: str = "(transcriptions|translations)",
+    wire: Wire = AUDIO_SSE,
+    whole: Whole = COMPACT,
+    difference: Difference = SAME,
+    document: Callable[[Exchange, dict[str, Any]], dict[str, Any]] | None = None,
+) -> tuple[Endpoint, ...]:
+    own = Difference(headers=difference.headers, failure=difference.failure)
+    row = Endpoint(operation="speech", path="/audio/speech", dialect=speech, whole=whole, wire=wire, difference=own)
+    return row, replace(
+        row,
+        operation="transcription",
+        path=f"/audio/{verbs}",
+        dialect=transcription,
+        difference=replace(own, document=document),
+    )
+
+
+def _fetched(*templates: str) -> tuple[Endpoint, ...]:
+    """What a URL in an answer leads to."""
+    row = _look_up("", images.fetched, operation="files", prefix="")
+    return tuple(replace(row, path=template, deliberate=True) for template in templates)
+
+
 def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
     return Endpoint(
         operation="embeddings",
@@ -329,6 +404,22 @@ def _embed_content(prefix: str | None = None, *, path: str = "/(models|tunedMode
         dialect=embeddings.GEMINI,
         whole=GEMINI_PRETTY,
         prefix=prefix,
+    )
+
+
+def _rerank(
+    dialect: Dialect,
+    *,
+    whole: Whole = COMPACT,
+    difference: Difference = SAME,
+    new_id: Callable[[Ids], str] | None = None,
+) -> Endpoint:
+    return Endpoint(
+        operation="rerank",
+        path="/rerank",
+        dialect=dialect,
+        whole=whole,
+        difference=Difference(headers=difference.headers, id=new_id),
     )
 
 
@@ -535,6 +626,48 @@ OPENAI_STORED: Final = (
         ("completions", "GET", f"{_COMPLETION}/messages", stored.chat_messages),
     ),
 )
+_BATCHES_OF_MODELS: Final = "/(models|tunedModels)/{model}:(batchGenerateContent|asyncBatchEmbedContent)"
+GEMINI_STORED: Final = tuple(
+    replace(
+        row, whole=GEMINI_PRETTY, wire=None, prefix="/upload/{version}" if row.service is google.file_upload else None
+    )
+    for row in _stored(
+        gemini.DIALECT,
+        ("caches", "POST", "/cachedContents", google.cache_create),
+        ("caches", "GET", "/cachedContents", google.cache_list),
+        ("caches", "GET", "/cachedContents/{cache}", google.cache_retrieve),
+        ("caches", "PATCH", "/cachedContents/{cache}", google.cache_update),
+        ("caches", "DELETE", "/cachedContents/{cache}", google.cache_delete),
+        ("files", "POST", "/files", google.file_upload),
+        ("files", "GET", "/files", google.file_list),
+        ("files", "GET", "/files/{file}", google.file_retrieve),
+        ("files", "GET", "/files/{file}:download", google.file_download),
+        ("files", "DELETE", "/files/{file}", google.file_delete),
+        ("batches", "POST", _BATCHES_OF_MODELS, google.batch_create),
+        ("batches", "GET", "/batches", google.batch_list),
+        ("batches", "GET", "/batches/{batch}", google.batch_retrieve),
+        ("batches", "POST", "/batches/{batch}:cancel", google.batch_cancel),
+        ("batches", "DELETE", "/batches/{batch}", google.batch_delete),
+    )
+)
+_JOB: Final = "/batch/jobs/{job}"
+MISTRAL_STORED: Final = tuple(
+    replace(row, whole=COMPACT, wire=None, difference=MISTRAL_KEPT)
+    for row in _stored(
+        openai_chat.DIALECT,
+        ("files", "POST", "/files", mistral_services.file_create),
+        ("files", "GET", "/files", mistral_services.file_list),
+        ("files", "GET", "/files/{file}", mistral_services.file_retrieve),
+        ("files", "GET", "/files/{file}/content", mistral_services.file_content),
+        ("files", "GET", "/files/{file}/url", mistral_services.file_url),
+        ("files", "DELETE", "/files/{file}", mistral_services.file_delete),
+        ("batches", "POST", "/batch/jobs", mistral_services.job_create),
+        ("batches", "GET", "/batch/jobs", mistral_services.job_list),
+        ("batches", "GET", _JOB, mistral_services.job_retrieve),
+        ("batches", "POST", f"{_JOB}/cancel", mistral_services.job_cancel),
+        ("batches", "DELETE", _JOB, mistral_services.job_delete),
+    )
+)
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
@@ -569,13 +702,16 @@ def _compatible(
     )
 
 
-def _generate_content(prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}") -> Endpoint:
+def _generate_content(
+    prefix: str | None = None, *, path: str = "/(models|tunedModels)/{model}", memory: Memory | None = None
+) -> Endpoint:
     return Endpoint(
         operation="chat",
         path=path + ":(generateContent|streamGenerateContent)",
         dialect=gemini.DIALECT,
         whole=GEMINI_PRETTY,
         wire=gemini_wire,
+        memory=memory,
         prefix=prefix,
     )
 
@@ -657,12 +793,49 @@ _OLLAMA: Final = (
 )
 """Ollama's own API (its server's routes, 2026-08)."""
 
+
+def _predictions(path: str) -> Endpoint:
+    return Endpoint(operation="chat", path=path, dialect=replicate.DIALECT, memory=replicate_services.PREDICTIONS)
+
+
+_PREDICTION: Final = "/predictions/{prediction}"
+_MODEL: Final = "/models/{owner}/{name}"
+REPLICATE: Final = (
+    _predictions("/predictions"),
+    _predictions(f"{_MODEL}/predictions"),
+    _predictions("/deployments/{owner}/{name}/predictions"),
+    *(
+        Endpoint(
+            operation=operation,
+            method=method,
+            path=path,
+            dialect=replicate.DIALECT,
+            service=service,
+            side=True,
+            deliberate=True,
+        )
+        for operation, method, path, service in (
+            ("predictions", "GET", "/predictions", replicate_services.prediction_list),
+            ("predictions", "GET", _PREDICTION, replicate_services.prediction_get),
+            ("predictions", "POST", f"{_PREDICTION}/cancel", replicate_services.prediction_cancel),
+            ("predictions", "GET", "/files/{prediction}", replicate_services.stream),  # on stream.replicate.com
+            ("models", "GET", "/models", replicate_services.model_list),
+            ("models", "GET", _MODEL, replicate_services.model_get),
+            ("models", "GET", f"{_MODEL}/versions", replicate_services.version_list),
+            ("models", "GET", f"{_MODEL}/versions/{{version}}", replicate_services.version_get),
+            ("users", "GET", "/account", replicate_services.account),
+        )
+    ),
+)
+"""Replicate: what is predicted, and what is asked of it later."""
+
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
 PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="openai",
         hosts=("api.openai.com", "*.api.openai.com"),
+        shared=(("oaidalleapiprodscus.blob.core.windows.net", "/private/{rest...}"),),
         prefix="/v1",
         base_urls=(
             *("OPENAI_BASE_URL", "OPENAI_API_BASE"),
@@ -680,6 +853,9 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             Endpoint(operation="moderation", path="/moderations", dialect=moderation.OPENAI, whole=OPENAI_PRETTY),
             _completions(whole=OPENAI_PRETTY, difference=completions(OPENAI_ERRORS)),
             _embeddings(),
+            _images(),
+            *_audio(),
+            *_fetched("/private/org-{organization}/{rest...}"),
             *OPENAI_MODELS,
             Endpoint(
                 operation="traces", path="/traces/ingest", dialect=openai_chat.DIALECT, service=traces.taken, side=True
@@ -727,8 +903,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_without_sdk("GEMINI_API_KEY", "fake-llm", "GOOGLE_API_KEY"),
         ),
         endpoints=(
-            _generate_content(),
+            _generate_content(memory=google.MEMORY),
             _embed_content(),
+            *GEMINI_STORED,
+            Endpoint(operation="images", path="/models/{model}:predict", dialect=images.GEMINI, whole=GEMINI_PRETTY),
             Endpoint(
                 operation="count_tokens",
                 path="/models/{model}:countTokens",
@@ -752,7 +930,16 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         difference=GROQ,
         whole=COMPACT_LINE,
         wire=BARE_SSE,
-        more=_responses(),
+        more=(
+            *_responses(),
+            *_audio(
+                audio.GROQ_SPEECH,
+                audio.GROQ_TRANSCRIPTION,
+                whole=COMPACT_LINE,
+                difference=GROQ,
+                document=audio.groq_transcription,
+            ),
+        ),
         base_urls="GROQ_BASE_URL",
         credentials=(("groq", "GROQ_API_KEY", "gsk_fake_llm", ()), *_without_sdk("GROQ_API_KEY", "gsk_fake_llm")),
     ),
@@ -764,16 +951,21 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *("*.openai.azure.cn", "*.services.ai.azure.cn", "*.cognitiveservices.azure.cn"),
             *("*.models.ai.azure.com", "*.inference.ai.azure.com"),  # a model that is deployed by itself
         ),
+        shared=(("dalleproduse.blob.core.windows.net", "/private/images/{rest...}"),),
         prefix="[/api/projects/{project}]/openai[/v1|/deployments/{deployment}]",
         endpoints=(
             _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, memory=stored.CHAT),
-            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_CHAT, prefix="[/models|/v1]"),
+            _chat(whole=SORTED, wire=AZURE_SSE, difference=AZURE_MODELS, prefix="[/models|/v1]"),
             *_responses(difference=AZURE_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED,
             _completions(difference=completions(AZURE_CHAT, filtered)),
             _embeddings(difference=AZURE_CHAT),
             _embeddings(difference=AZURE_CHAT, prefix="[/models|/v1]"),
+            _images(difference=AZURE_CHAT),
+            *_audio(difference=AZURE_CHAT),
+            *_fetched("/private/images/{rest...}"),
             *COMPACT_MODELS,
+            _look_up("/info", models.azure_info, prefix="[/models]"),
             *_messages("[/anthropic]/v1"),
         ),
         base_urls=("AZURE_OPENAI_ENDPOINT", "ANTHROPIC_FOUNDRY_BASE_URL"),
@@ -793,7 +985,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         listed=models.together_list,
         whole=PRETTY,
         wire=BARE_SSE,
-        more=(_completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),),
+        more=(
+            _rerank(rerank.TOGETHER, whole=PRETTY, difference=TOGETHER),
+            _completions(whole=PRETTY, wire=BARE_SSE, difference=completions(TOGETHER, named)),
+            _images("generations", images.TOGETHER, whole=PRETTY, difference=TOGETHER),
+            *_fetched("/imgproxy/{name...}"),
+        ),
         base_urls="TOGETHER_BASE_URL",
         credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
     ),
@@ -840,6 +1037,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         more=(
             *_responses(whole=COMPACT, wire=OPENROUTER_SSE, difference=OPENROUTER_RESPONSES),
             *_messages(),
+            _rerank(rerank.OPENROUTER, difference=OPENROUTER, new_id=new_rerank_id),
             _completions(whole=OPENROUTER_WHOLE, wire=OPENROUTER_SSE, difference=completions(OPENROUTER)),
         ),
     ),
@@ -853,7 +1051,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_responses(whole=COMPACT, wire=XAI_RESPONSES_SSE, difference=XAI_RESPONSES, memory=stored.RESPONSES),
             *OPENAI_STORED[:2],
             *_messages(),
+            _images("(generations|edits)", images.XAI, whole=COMPACT, difference=XAI),
+            *_fetched("/xai-imgen/{name...}"),
         ),
+        shared=(("imgen.x.ai", "/xai-imgen/{name...}"),),
     ),
     _compatible(
         "perplexity",
@@ -939,7 +1140,25 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         "[/api/v2/apps/protocols]/compatible-mode/v1",
         difference=DASHSCOPE,
         embeds=True,
-        more=(*_responses(), *_messages("/apps/anthropic[/v1]")),
+        more=(
+            *_responses(),
+            *_messages("/apps/anthropic[/v1]"),
+            Endpoint(
+                operation="chat",
+                path="/aigc/(text-generation|multimodal-generation)/generation",
+                dialect=GENERATION,
+                wire=DASHSCOPE_SSE,
+                prefix="/api/v1/services",
+            ),
+            Endpoint(
+                operation="embeddings",
+                path="/embeddings/text-embedding/text-embedding",
+                dialect=embeddings.DASHSCOPE,
+                prefix="/api/v1/services",
+            ),
+        ),
+        base_urls="DASHSCOPE_HTTP_BASE_URL",
+        credentials=(("dashscope", "DASHSCOPE_API_KEY", "sk-fake-llm", ()),),
     ),
     _compatible(
         "ai21",
@@ -1032,6 +1251,20 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 path="/embeddings",
                 dialect=embeddings.MISTRAL,
                 difference=MISTRAL_EMBEDDINGS,
+            ),
+            Endpoint(
+                operation="moderation",
+                path="[/chat]/moderations",
+                dialect=moderation.MISTRAL,
+                difference=MISTRAL_MODERATION,
+            ),
+            *MISTRAL_STORED,
+            *_audio(
+                audio.MISTRAL_SPEECH,
+                audio.MISTRAL_TRANSCRIPTION,
+                verbs="transcriptions",
+                wire=MISTRAL_AUDIO_SSE,
+                difference=MISTRAL,
             ),
             *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
         ),
@@ -1132,6 +1365,93 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     Provider(
+        name="voyageai",
+        hosts=("api.voyageai.com", "ai.mongodb.com"),  # the second one for keys that begin with `al-`
+        prefix="/v1",
+        endpoints=(
+            Endpoint(
+                operation="embeddings",
+                path="/(embeddings|contextualizedembeddings|multimodalembeddings)",
+                dialect=embeddings.VOYAGE,
+            ),
+            _rerank(rerank.VOYAGE),
+        ),
+        base_urls=("VOYAGE_API_BASE",),  # LiteLLM 1.110 (2026-11)
+        credentials=tuple(
+            (module, "VOYAGE_API_KEY", "pa-fake-llm", ("VOYAGE_API_KEY_PATH",)) for module in ("voyageai", "litellm")
+        ),
+    ),
+    Provider(
+        name="jina",
+        hosts=("api.jina.ai",),
+        prefix="/v1",
+        endpoints=(
+            Endpoint(operation="embeddings", path="/embeddings", dialect=embeddings.JINA),
+            _rerank(rerank.JINA),
+        ),
+        base_urls=("JINA_AI_API_BASE",),  # LiteLLM 1.110 (2026-11)
+        credentials=(("litellm", "JINA_API_KEY", "jina-fake-llm", ("JINA_AI_API_KEY", "JINA_AI_TOKEN")),),
+    ),
+    Provider(
+        name="replicate",
+        hosts=("api.replicate.com", "stream.replicate.com"),
+        prefix="/v1",
+        base_urls=("REPLICATE_BASE_URL", "REPLICATE_API_BASE"),  # the latter is LiteLLM's (1.110, 2026-11)
+        credentials=(
+            ("replicate", "REPLICATE_API_TOKEN", "r8_fake_llm", ()),
+            ("replicate", "REPLICATE_POLL_INTERVAL", "0", ()),  # of clients that are made in the block
+        ),
+        endpoints=REPLICATE,
+    ),
+    Provider(
+        name="watsonx",
+        hosts=("*.ml.cloud.ibm.com", "*.aws.wxai.ibm.com", "wxai.ibmforusgov.com"),
+        shared=tuple(
+            (host, "/v2/(projects|spaces)/{id}[?{query...}]")
+            for host in (
+                *("api.dataplatform.cloud.ibm.com", "api.eu-de.dataplatform.cloud.ibm.com"),
+                *("api.eu-gb.dataplatform.cloud.ibm.com", "api.jp-tok.dataplatform.cloud.ibm.com"),
+                *("api.au-syd.dai.cloud.ibm.com", "api.ca-tor.dai.cloud.ibm.com"),
+                *("api.ap-south-1.aws.data.ibm.com", "api.us-east-1.aws.data.ibm.com", "api.dai.ibmforusgov.com"),
+            )
+        ),
+        prefix="/ml/v1",
+        endpoints=(
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(chat|chat_stream)",
+                dialect=WATSONX_CHAT,
+                difference=WATSONX,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="[/deployments/{deployment}]/text/(generation|generation_stream)",
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+            ),
+            Endpoint(
+                operation="chat",
+                path="/ml/v1-beta/generation/(text|text_stream)",  # before 2024-03
+                dialect=watsonx.GENERATE,
+                wire=WATSONX_SSE,
+                prefix="",
+            ),
+            Endpoint(operation="embeddings", path="/text/embeddings", dialect=embeddings.WATSONX),
+            Endpoint(
+                operation="count_tokens",
+                path="/text/tokenization",
+                dialect=watsonx.GENERATE,
+                service=watsonx_services.tokenization,
+            ),
+            _look_up("/foundation_model_specs", watsonx_services.specs),
+            _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
+            _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+        ),
+        base_urls=("WATSONX_URL", "WATSONX_API_BASE", "WML_URL"),  # LiteLLM's (1.110, 2026-11)
+        credentials=(("ibm_watsonx_ai", "WATSONX_APIKEY", "fake-llm", ("WATSONX_API_KEY",)),),
+    ),
+    Provider(
         name="vertex",
         hosts=(
             *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
@@ -1142,6 +1462,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         endpoints=(
             _generate_content(path="/(publishers/google/models|endpoints)/{model}"),
             _embed_content(path="/publishers/{publisher}/models/{model}"),
+            Endpoint(
+                operation="images",
+                path="/publishers/google/models/(imagen|imagegeneration){model}:predict",
+                dialect=images.GEMINI,
+                whole=GEMINI_PRETTY,
+            ),
             Endpoint(
                 operation="embeddings",
                 path="/publishers/google/models/{model}:predict",
@@ -1172,9 +1498,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
         ),
     ),
     # Hosts that are known and refused: a call to one of them never leaves the machine.
-    Provider(name="replicate", hosts=("api.replicate.com", "stream.replicate.com")),
-    Provider(name="voyageai", hosts=("api.voyageai.com",)),
-    Provider(name="jina", hosts=("api.jina.ai",)),
+    Provider(name="aleph_alpha", hosts=("api.aleph-alpha.com",)),
 )
 
 

@@ -41,6 +41,7 @@ from fake_llm._explain import (
     unscripted,
     unused,
 )
+from fake_llm._form import without_boundary
 from fake_llm._model import Fault, Request, Response, Usage
 from fake_llm._mount import Mounted, adapter, mount, transport
 from fake_llm._options import BlockOptions, Options, Pace
@@ -286,7 +287,7 @@ class FakeLLM:
             target: An `httpx` or `httpx2` client, sync or async, a `requests.Session`, an `aiohttp.ClientSession`, a client
                 of boto3, a `respx` router or `respx` itself, a
                 `responses.RequestsMock` or `responses` itself, or a client of openai, anthropic, google-genai,
-                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai (whose calls are refused so far).
+                groq, cerebras-cloud-sdk, together, fireworks, writerai, zai, ollama or mistralai.
             provider: Whose language is spoken on any host that isn't known, whatever its base path.
 
         Raises:
@@ -446,7 +447,7 @@ class FakeLLM:
 
     def _arrived(self, request: Request, provider: Provider, endpoint: Endpoint, body: Any) -> tuple[Exchange, Call]:
         dialect = endpoint.dialect
-        digest = hashlib.blake2b(request.body, key=request.url.encode()[-64:]).digest()
+        digest = hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
         asked = Asked(request, dialect, body, digest)
         chat = endpoint.operation == "chat"
         model, stream = "", False
@@ -594,7 +595,7 @@ class FakeLLM:
 
     def _remember(self, exchange: Exchange, call: Call, taken: Taken | None, rendered: Rendered) -> None:
         """Keep what failed for the retry of an SDK; forget it once the call has succeeded."""
-        if taken is not None and _may_be_retried(rendered.answer):
+        if taken is not None and _may_be_retried(rendered.answer, exchange.provider):
             self._failed[_origin(exchange)] = _Failed(taken, call.attempt)
             self._failing[here()] = call
         elif self._failed:
@@ -822,6 +823,8 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
+_RETRIED_BY: Final = {"watsonx": 401}
+"""What the SDK of a provider tries again beside these, with another token (ibm-watsonx-ai 1.8, 2026-11)."""
 _SERVER_ERROR: Final = 500
 
 
@@ -830,13 +833,13 @@ def _as_written(turn: Turn) -> Any:
     return turn.value if isinstance(turn, Verbatim) else turn.error if isinstance(turn, Broken) else turn
 
 
-def _may_be_retried(answer: Response | Fault) -> bool:
+def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
     """Whether an SDK may ask again after this answer: a fault, in place of the answer or of its whole body, or a status that is retried."""
     if isinstance(answer, Fault) or (
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR
+    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or answer.status == _RETRIED_BY.get(provider)
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:
@@ -895,6 +898,12 @@ def _run(awaitable: Awaitable[Any]) -> Any:
 def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
     """What a retry shares with the call that it repeats: the request, and the thread and task it comes from."""
     return exchange.asked.digest, threading.current_thread(), task()
+
+
+def _repeated(request: Request) -> bytes:
+    """What of a body is the same in a retry."""
+    kind = request.headers.get("content-type", "")
+    return without_boundary(request) if kind.startswith("multipart/") else request.body
 
 
 def _default(options: Options) -> Turn | None:

@@ -1,4 +1,4 @@
-"""Forms with files, as SDKs upload them (`multipart/form-data`, RFC 7578)."""
+"""Forms with files, as SDKs upload them (`multipart/form-data`, RFC 7578), and those without (`x-www-form-urlencoded`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
+from urllib.parse import parse_qsl
 
 from fake_llm._model import Request
 
-__all__ = ["Upload", "form"]
+__all__ = ["Upload", "form", "without_boundary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ def form(request: Request) -> dict[str, Any] | None:
     `None` where the request has no form, or one that can't be read.
     """
     kind, boundary = _header(request.headers.get("content-type", ""), "boundary")
+    if kind == "application/x-www-form-urlencoded":
+        return _plain(request.body)
     if kind != "multipart/form-data" or not boundary:
         return None
     fields: dict[str, Any] = {}
@@ -40,14 +43,33 @@ def form(request: Request) -> dict[str, Any] | None:
             name.strip().lower(): value.strip()
             for name, _, value in (line.partition(":") for line in head.decode("utf-8", "replace").split("\r\n"))
         }
-        name, value = _field(headers, data)
-        several = name.endswith("[]")
-        name = name.removesuffix("[]")
-        if several or name in fields:
-            before = fields.get(name, [])
-            value = [*(before if isinstance(before, list) else [before]), value]
-        fields[name] = value
+        _add(fields, *_field(headers, data))
     return None
+
+
+def _plain(body: bytes) -> dict[str, Any] | None:
+    """A form of texts; what says it is one, as curl does by itself, may be broken JSON."""
+    if re.match(rb"[A-Za-z_][\w.%-]*(?:\[\])?=", body) is None:
+        return None
+    fields: dict[str, Any] = {}
+    for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True):
+        _add(fields, name, value)
+    return fields
+
+
+def _add(fields: dict[str, Any], name: str, value: Any) -> None:
+    several = name.endswith("[]")
+    name = name.removesuffix("[]")
+    if several or name in fields:
+        before = fields.get(name, [])
+        value = [*(before if isinstance(before, list) else [before]), value]
+    fields[name] = value
+
+
+def without_boundary(request: Request) -> bytes:
+    """The body without what an SDK makes up anew for each attempt: the boundary of its form."""
+    _, boundary = _header(request.headers.get("content-type", ""), "boundary")
+    return request.body.replace(boundary.encode(), b"") if boundary else request.body
 
 
 def _field(headers: dict[str, str], data: bytes) -> tuple[str, Any]:

@@ -81,6 +81,10 @@ class Sse:
         content_type: The header.
         pad: Payload and its bytes to padded bytes, as the vendor hides the length of its tokens.
         comment: A comment before the first event, sent while the client waits.
+        numbered: Whether each event has an `id:` line, counted from one.
+        usual: The name of an event that has none of its own.
+        spaced: Whether a blank follows each colon.
+        notes: A comment inside each event, by the event's name.
     """
 
     named: bool = False
@@ -90,6 +94,10 @@ class Sse:
     content_type: str = "text/event-stream; charset=utf-8"
     pad: Callable[[Any, bytes], bytes] | None = None
     comment: str | None = None
+    numbered: bool = False
+    usual: str | None = None
+    spaced: bool = True
+    notes: tuple[tuple[str, str], ...] = ()
 
     def encode(self, events: Iterable[Any], framing: Framing = PLAIN) -> list[bytes]:
         pieces = self._pieces(events, framing)
@@ -100,7 +108,7 @@ class Sse:
         return pieces
 
     def _pieces(self, events: Iterable[Any], framing: Framing) -> list[bytes]:
-        if framing is PLAIN and self.newline == "\n":
+        if framing is PLAIN and self.newline == "\n" and not self.numbered and self.usual is None:
             return self._fast(events)
         pieces: list[bytes] = []
         newline = (framing.newline or self.newline).encode()
@@ -137,19 +145,20 @@ class Sse:
 
     def _named(self, event: Any) -> tuple[str | None, Any]:
         if isinstance(event, Event):
-            return event.name, event.payload
+            return event.name or self.usual, event.payload
         name = event.get("type") if self.named and isinstance(event, dict) else None
-        return (name if isinstance(name, str) else None), event
+        return (name if isinstance(name, str) else self.usual), event
 
     def _frame(self, name: str | None, data: bytes, index: int, newline: bytes, framing: Framing) -> bytes:
-        blank = b"" if framing.space is False else b" "
+        blank = b" " if (self.spaced if framing.space is None else framing.space) else b""
         lines: list[bytes] = []
         if framing.comment is not None and index:
             lines += [b":%b%b" % (blank, framing.comment.encode()), b""]
-        if framing.ids:
-            lines.append(b"id:%b%d" % (blank, index))
+        if framing.ids or (self.numbered and framing.ids is None):
+            lines.append(b"id:%b%d" % (blank, index + self.numbered))
         if name:
             lines.append(b"event:%b%b" % (blank, name.encode()))
+        lines += [b":%b" % note.encode() for kind, note in self.notes if kind == name]
         if framing.ascii:
             data = _escaped(data)
         lines += [b"data:%b%b" % (blank, line) for line in data.split(b"\n")]

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._auto import automatic
-from fake_llm._dialect import Choice, Delta, Exchange, ReadyPart, WireEvent
+from fake_llm._dialect import Choice, Delta, Exchange, Plain, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
 from fake_llm._framing import PLAIN, Wire, cut
@@ -148,12 +148,21 @@ def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, opti
         )
     exchange.model = pace.model or exchange.model
     counted = exchange.asked.dialect.counted
-    exchange.usage = pace.usage or (counted(exchange) if counted else estimate(exchange.body, exchange.choices))
+    exchange.usage = pace.usage or _with_cached(
+        exchange, counted(exchange) if counted else estimate(exchange.body, exchange.choices)
+    )
     exchange.id = reply.id
     if reply.id is None and endpoint.difference.id is not None:
         exchange.id = endpoint.difference.id(exchange.ids)
     exchange.extra = reply.extra
     exchange.cut = reply.then is not None
+
+
+def _with_cached(exchange: Exchange, usage: Usage) -> Usage:
+    """The usage with what is kept on the vendor's side and belongs to the prompt."""
+    if not exchange.cached:
+        return usage
+    return replace(usage, input_tokens=usage.input_tokens + exchange.cached, cached_tokens=exchange.cached)
 
 
 def _is_plain(reply: Reply, exchange: Exchange) -> bool:
@@ -224,6 +233,8 @@ def _choice(reply: Reply, exchange: Exchange, endpoint: Endpoint, view: View, pa
                     f"{dialect.label} can't carry {kind.__name__}; it carries {', '.join(sorted(each.__name__ for each in dialect.carries))}.",
                     'Write fake.when(operation="embeddings").reply(Embedding([…])).'
                     if Embedding in (kind, *dialect.carries)
+                    else 'Write fake.when(operation="images").reply(Image(png)), "speech" and Audio(mp3), or "transcription" and "text".'
+                    if endpoint.operation in ("images", "speech", "transcription")
                     else "Write the turn without it for this vendor.",
                 )
             )
@@ -399,10 +410,15 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
         document: Any = endpoint.dialect.document(exchange)
         if endpoint.difference.document is not None:
             document = endpoint.difference.document(exchange, document)
+        if isinstance(document, Plain):
+            headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
+            document = document.data
         body = (
-            endpoint.whole.encode(document, framing)
-            if reply.edit is None
-            else _edited_whole(reply.edit, document, endpoint, framing)
+            _edited_whole(reply.edit, document, endpoint, framing)
+            if reply.edit is not None
+            else document
+            if isinstance(document, bytes)
+            else endpoint.whole.encode(document, framing)
         )
         if then is None and framing.split is None and not framing.gzip:
             return Response(200, headers, body)

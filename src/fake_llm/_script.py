@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from fake_llm import _json
 from fake_llm._call import Call, fits
 from fake_llm._endpoints import DIALECTS, OPERATIONS
 from fake_llm._errors import ScriptError, clipped, sentence
@@ -230,9 +231,16 @@ def _as_verbatim(value: Any) -> Verbatim | None:
         path = f"{kind.__module__}.{kind.__qualname__}"
         dialect = _SDK_TYPES.get(path)
         if dialect is not None:
-            dump = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            dump = _dumped(value)
             return Verbatim(value, dump, dialect)
     return None
+
+
+def _dumped(value: Any) -> Any:
+    """The JSON value of an SDK's object, which is a model of Pydantic 2, or of Pydantic 1 as Replicate's."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return _json.loads(value.json(by_alias=True, exclude_unset=True).encode())
 
 
 _TYPES: Final = re.compile(r"\._?types(?=\.|$)")

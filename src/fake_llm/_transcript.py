@@ -394,8 +394,7 @@ def _answer(call: Call) -> Iterator[_Line]:
     elif isinstance(reply, BaseException):
         yield from _wrapped("error", "fault", repr(reply), mark=">")
     elif isinstance(reply, Raw):
-        body = _json.text(reply.body) if isinstance(reply.body, (dict, list)) else repr(reply.body)
-        yield from _wrapped("assistant", "raw", f"{reply.status} {clipped(body, 1000)}", mark=">")
+        yield from _wrapped("assistant", "raw", f"{reply.status} {clipped(_sent(reply.body), 1000)}", mark=">")
         if reply.then is not None:
             yield from _wrapped("error", "then", repr(reply.then), mark=">")
     elif reply is not None:
@@ -403,9 +402,27 @@ def _answer(call: Call) -> Iterator[_Line]:
     elif call.operation == "embeddings" and call.response is not None:
         count = len(call.messages)
         yield from _wrapped("assistant", "answer", f"{count} vector{'s' if count > 1 else ''} made up", mark=">")
+    elif call.operation in _MADE_UP and call.response is not None:
+        yield from _wrapped("assistant", "answer", f"{_MADE_UP[call.operation]} made up", mark=">")
     elif call.response is not None:
         body = " ".join(call.response.body.decode(errors="replace").split())
         yield from _wrapped("assistant", "answer", clipped(body, 240), mark=">")
+
+
+_MADE_UP: Final = {"images": "pictures", "speech": "silence"}
+
+
+def _sent(body: Any) -> str:
+    """What a `Raw` sends; of bytes that are no text only how many."""
+    if isinstance(body, (dict, list)):
+        return _json.text(body)
+    if isinstance(body, bytes) and any(byte < _BLANK and byte not in b"\t\n\r" for byte in body[:_LOOKED_AT]):
+        return counted(len(body), "byte")
+    return repr(body)
+
+
+_BLANK: Final = 32
+_LOOKED_AT: Final = 1024
 
 
 def _reply(call: Call, reply: Reply) -> Iterator[_Line]:

@@ -76,6 +76,9 @@ ERROR_NAMES: Mapping[str, int] = {
 """The names an `Error` can have, each with the status that is usual; a dialect's own table wins."""
 
 
+_SHOWN_BYTES: Final = 32
+
+
 class _Value:
     """A frozen value whose repr shows what differs from the defaults."""
 
@@ -87,10 +90,15 @@ class _Value:
         for item in dataclasses.fields(self):  # type: ignore[arg-type]  # its subclasses are dataclasses
             value = getattr(self, item.name)
             default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default
+            text = (
+                f"{value[:_SHOWN_BYTES]!r}… {len(value)} bytes"
+                if isinstance(value, bytes) and len(value) > 2 * _SHOWN_BYTES
+                else repr(value)
+            )
             if item.name in self._positional:
-                shown.append(repr(value))
+                shown.append(text)
             elif not (value is default or (type(value) is type(default) and value == default)):
-                shown.append(f"{item.name}={value!r}")
+                shown.append(f"{item.name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

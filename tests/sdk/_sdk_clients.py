@@ -379,6 +379,64 @@ class MistralChat(Chat):
                 heard.say(block.text, index)
 
 
+class InferenceChat(Chat):
+    """The same as azure-ai-inference reads it: what it has no attribute for is among the items of its objects."""
+
+    @classmethod
+    def piece(cls, heard: Heard, chunk: Any) -> None:
+        cls._head(heard, chunk)
+        for choice in some(chunk.choices):
+            cls._said(heard, choice.delta, choice.index)
+            for call in some(choice.delta.tool_calls):
+                heard.call(call["index"], id=call.id, name=call.function.name, arguments=call.function.arguments)
+            heard.finish = choice.finish_reason or heard.finish
+
+    @classmethod
+    def _said(cls, heard: Heard, said: Any, index: int) -> None:
+        heard.say(said.content, index)
+        heard.thinking.append(said.get("reasoning_content") or "")
+
+
+class WatsonxChat(Chat):
+    """The same at watsonx, whose SDK gives it as dicts."""
+
+    dialect = "watsonx_chat"
+
+
+class DashScopeChat(Chat):
+    """The same inside DashScope's own envelope, which its SDK hands on as it is where it fails."""
+
+    dialect = "dashscope_generation"
+
+    @classmethod
+    def said(cls, heard: Heard, response: Any, key: str) -> None:
+        if response.status_code != 200:
+            raise DashScopeFailedError(response)
+        (choice,) = response.output.choices
+        usage = response.usage
+        counted = {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "prompt_tokens_details": usage["prompt_tokens_details"],
+            "completion_tokens_details": usage.get("output_tokens_details", {}),
+        }
+        finish = None if choice.finish_reason == "null" else choice.finish_reason
+        made = {
+            "id": response.request_id,
+            "choices": [{"index": 0, "finish_reason": finish, key: dict(choice.message)}],
+            "usage": counted,
+        }
+        (cls.whole if key == "message" else cls.piece)(heard, namespaces(json.dumps(made).encode()))
+
+
+class DashScopeFailedError(Exception):
+    """An answer of dashscope that isn't a success: it raises nothing."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__(response.code, response.message)
+        self.status_code = response.status_code
+
+
 class Responses:
     """OpenAI responses."""
 
@@ -1938,6 +1996,165 @@ class AI21(Client):
         return http_error(importlib.import_module("httpx"), kind), None
 
 
+class AzureInference(Client):
+    """azure-ai-inference: requests below its sync client, aiohttp below its async one, which is made on the loop that runs."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"azure-ai-inference-{kind}", InferenceChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        from azure.core.credentials import AzureKeyCredential
+
+        module = importlib.import_module("azure.ai.inference" + (".aio" if self.is_async else ""))
+        return module.ChatCompletionsClient(
+            "https://my-resource.services.ai.azure.com/models",
+            AzureKeyCredential("fake-llm"),
+            read_timeout=5,
+            retry_total=0,
+        )
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        async with self.make() as self._made:
+            return await super().ask(prompt, **options)
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        if ask.schema:
+            form = importlib.import_module("azure.ai.inference.models").JsonSchemaFormat
+            body["response_format"] = form(**body["response_format"]["json_schema"])
+        return body
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        InferenceChat.whole(heard, await done(self._made.complete(**self.body(ask))))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        body = self.body(ask) | {"model_extras": {"stream_options": {"include_usage": True}}, "stream": True}
+        async with within(await done(self._made.complete(**body))) as stream:
+            async for update in each(stream):
+                InferenceChat.piece(heard, update)
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("azure.core.exceptions")
+        named = {"authentication": errors.ClientAuthenticationError, "not_found": errors.ResourceNotFoundError}
+        if kind in STATUSES or kind == "in_stream":
+            return named.get(kind, errors.HttpResponseError), STATUSES.get(kind, STATUSES["overloaded"])
+        kinds = {
+            "timeout": errors.ServiceResponseTimeoutError,
+            "stall": errors.ServiceResponseTimeoutError,
+            "connection": errors.ServiceRequestError,
+            "disconnect": errors.IncompleteReadError if self.is_async else errors.HttpResponseError,
+        }
+        return kinds[kind], None
+
+
+class Watsonx(Client):
+    """ibm-watsonx-ai, which asks for a token and for its project before."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"ibm-watsonx-ai-{kind}", WatsonxChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        module = importlib.import_module("ibm_watsonx_ai")
+        credentials = module.Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="fake-llm")
+        return importlib.import_module("ibm_watsonx_ai.foundation_models").ModelInference(
+            model_id=self.model, api_client=module.APIClient(credentials, project_id="p"), max_retries=0
+        )
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """Its transport asks three times more, also without a valid token."""
+        return calls + 3 if fails in {"authentication", "server_error", "overloaded"} else calls
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        self._made = self.make()  # its client belongs to the loop that runs
+        try:
+            return await super().ask(prompt, **options)
+        finally:
+            await self._made._client.async_httpx_client.aclose()
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model)
+        asked: dict[str, Any] = {"messages": body["messages"]}
+        if ask.tools:
+            asked["tools"] = body["tools"]
+        if ask.force:
+            forced = body["tool_choice"]
+            asked |= {"tool_choice_option": forced} if isinstance(forced, str) else {"tool_choice": forced}
+        if ask.schema:
+            asked["params"] = {"response_format": body["response_format"]}
+        return asked
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        answer = await done((self._made.achat if self.is_async else self._made.chat)(**self.body(ask)))
+        Chat.whole(heard, namespaces(json.dumps(answer).encode()))
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        chunks = await done((self._made.achat_stream if self.is_async else self._made.chat_stream)(**self.body(ask)))
+        async for chunk in each(chunks):
+            Chat.piece(heard, namespaces(json.dumps(chunk).encode()))
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        errors = importlib.import_module("ibm_watsonx_ai.wml_client_error")
+        if kind in STATUSES or kind == "in_stream":
+            status = STATUSES.get(kind, STATUSES["overloaded"])
+            return (errors.ApiRequestFailure, status) if mode == "whole" else (errors.WMLClientError, None)
+        return http_error(importlib.import_module("httpx"), kind), None
+
+    def status(self, error: BaseException) -> int | None:
+        return at(error, "response", "status_code")
+
+
+class DashScope(Client):
+    """dashscope: requests below its sync functions, aiohttp below its async ones."""
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        super().__init__(f"dashscope-{kind}", DashScopeChat, is_async=kind == "async", **options)
+
+    def make(self) -> Any:
+        generation = importlib.import_module("dashscope.aigc.generation")
+        return generation.AioGeneration if self.is_async else generation.Generation
+
+    def requests(self, calls: int, fails: str | None) -> int:
+        """It asks again at once where the connection breaks, for it may have been an old one."""
+        return calls + 1 if fails == "connection" or (self.is_async and fails == "timeout") else calls
+
+    async def ask(self, prompt: Any, **options: Any) -> Answer:
+        if not self.is_async:
+            return await super().ask(prompt, **options)
+        async with importlib.import_module("aiohttp").ClientSession() as self._session:
+            return await super().ask(prompt, **options)
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        body = Chat.body(ask, self.model) | {"result_format": "message", "api_key": "fake-llm", "request_timeout": 5}
+        return body | ({"session": self._session} if self.is_async else {})
+
+    async def whole(self, heard: Heard, ask: Ask) -> None:
+        DashScopeChat.said(heard, await done(self._made.call(**self.body(ask))), "message")
+
+    async def stream(self, heard: Heard, ask: Ask) -> None:
+        responses = await done(self._made.call(**self.body(ask), stream=True, incremental_output=True))
+        async for response in each(responses):
+            DashScopeChat.said(heard, response, "delta")
+
+    def error(self, kind: str, mode: str) -> tuple[type[BaseException], int | None]:
+        if kind in STATUSES or kind == "in_stream":
+            in_stream = kind == "in_stream" and mode != "whole"  # which is told without a status
+            return DashScopeFailedError, 400 if in_stream else STATUSES.get(kind, STATUSES["overloaded"])
+        if self.is_async:
+            return aiohttp_error(importlib.import_module("aiohttp"), kind), None
+        exceptions = importlib.import_module("requests").exceptions
+        kinds = {
+            "timeout": exceptions.ReadTimeout,
+            "connection": exceptions.ConnectionError,
+            "disconnect": exceptions.ChunkedEncodingError,
+            "stall": exceptions.ConnectionError,
+        }
+        return kinds[kind], None
+
+
 class Ollama(Client):
     """ollama, which has no time-out and no retries by itself."""
 
@@ -2311,6 +2528,15 @@ _AZURE |= {"can": _PLAIN | _COUNTED | {"content filter"}}
 _SONAR: dict[str, Any] = {"provider": "perplexity", "model": "sonar-pro", "needs": ("openai>=2",), "thorough": False}
 _SONAR |= {"can": _PLAIN - {"thinking"}, "base_url": "https://api.perplexity.ai"}
 
+_INFERENCE = _VENDOR | {"provider": "azure", "model": "gpt-4.1", "needs": ("azure-ai-inference", "aiohttp")}
+_INFERENCE |= {"can": _PLAIN - {"retries", "errors inside a stream", "comments in a stream", "trio"}}
+
+_WATSONX = _VENDOR | {"provider": "watsonx", "model": "ibm/granite-4-h-small", "needs": ("ibm-watsonx-ai",)}
+_WATSONX |= {"can": _PLAIN - {"retries", "errors inside a stream", "trio", "line separators in a stream"}}
+
+_DASHSCOPE = _VENDOR | {"provider": "dashscope", "model": "qwen-plus", "needs": ("dashscope>=2",)}
+_DASHSCOPE |= {"can": _PLAIN - {"retries", "trio", "names its model", "line separators in a stream"}}
+
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 
 CLIENTS: tuple[Client, ...] = (
@@ -2388,6 +2614,12 @@ CLIENTS: tuple[Client, ...] = (
     AI21("AsyncAI21Client", **_AI21),
     Lenient(maker="AzureOpenAI", **_AZURE),
     Lenient(maker="AsyncAzureOpenAI", **_AZURE),
+    AzureInference("sync", **_INFERENCE),
+    AzureInference("async", **_INFERENCE),
+    Watsonx("sync", **_WATSONX),
+    Watsonx("async", **_WATSONX),
+    DashScope("sync", **_DASHSCOPE),
+    DashScope("async", **_DASHSCOPE),
     Lenient(**_SONAR),
     _on("together", "https://api.together.xyz/v1", "openai/gpt-oss-120b"),
     _on("fireworks", "https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/deepseek-v3p2"),

@@ -175,13 +175,13 @@ async def cohere_async() -> Any:
 def replicate_sync() -> Any:
     import replicate
 
-    return replicate.Client("x").models.get("meta/llama")
+    return replicate.Client("x").hardware.list()
 
 
 async def replicate_async() -> Any:
     import replicate
 
-    return await replicate.Client("x").models.async_get("meta/llama")
+    return await replicate.Client("x").hardware.async_list()
 
 
 def voyage_sync() -> Any:
@@ -212,6 +212,40 @@ async def ai21_async() -> Any:
     )
 
 
+def azure_sync() -> Any:
+    from azure.ai.inference import ChatCompletionsClient
+    from azure.core.credentials import AzureKeyCredential
+
+    with ChatCompletionsClient("https://r.services.ai.azure.com/models", AzureKeyCredential("x")) as client:
+        return client.complete(model="phi-4", messages=ASKED)
+
+
+async def azure_async() -> Any:
+    from azure.ai.inference.aio import ChatCompletionsClient
+    from azure.core.credentials import AzureKeyCredential
+
+    async with ChatCompletionsClient("https://r.services.ai.azure.com/models", AzureKeyCredential("x")) as client:
+        return await client.complete(model="phi-4", messages=ASKED)
+
+
+def watsonx_model() -> Any:
+    from ibm_watsonx_ai import APIClient, Credentials
+    from ibm_watsonx_ai.foundation_models import ModelInference
+
+    credentials = Credentials(url="https://us-south.ml.cloud.ibm.com", api_key="x")
+    return ModelInference(
+        model_id="ibm/granite-4-h-small", api_client=APIClient(credentials, project_id="p"), validate=False
+    )
+
+
+def watsonx_sync() -> Any:
+    return watsonx_model().chat(messages=ASKED)
+
+
+async def watsonx_async() -> Any:
+    return await watsonx_model().achat(messages=ASKED)
+
+
 def hub() -> Any:
     from huggingface_hub.utils import http_backoff
 
@@ -234,7 +268,7 @@ VOYAGE = Raw(
         "usage": {"total_tokens": 1},
     }
 )
-REPLICATE = Raw({"url": "u", "owner": "meta", "name": "llama", "visibility": "public", "run_count": 0})
+REPLICATE = Raw("[]")
 
 
 def pair(name: str, requirement: str, asks: Any, answer: Any = "Hello") -> Iterator[Loop]:
@@ -266,6 +300,9 @@ LOOPS: tuple[Loop, ...] = (
     *pair("openrouter", "openrouter", (openrouter_sync, openrouter_async)),
     Loop("huggingface_hub", "huggingface_hub>=2", hub),
     *pair("voyageai", "voyageai", (voyage_sync, voyage_async), VOYAGE),
+    Loop("azure-ai-inference sync", "azure-ai-inference", azure_sync, waits=1),  # its first retry is at once
+    Loop("azure-ai-inference async", "azure-ai-inference", azure_async, waits=1),
+    *pair("ibm-watsonx-ai", "ibm-watsonx-ai", (watsonx_sync, watsonx_async)),
     *pair("ai21", "ai21>=4", (ai21_sync, ai21_async)),
 )
 

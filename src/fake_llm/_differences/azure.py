@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 from fake_llm._dialect import Delta, Exchange
+from fake_llm._dialects import openai_chat
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, uuid
 from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._model import HeaderItems
+from fake_llm._model import HeaderItems, Request
+from fake_llm._turns import Error
 
-__all__ = ["AZURE_CHAT", "AZURE_RESPONSES"]
+__all__ = ["AZURE_CHAT", "AZURE_MODELS", "AZURE_RESPONSES"]
 
 _SAFE: Final = {"filtered": False, "severity": "safe"}
 _UNSEEN: Final = {"detected": False, "filtered": False}
@@ -284,3 +287,34 @@ AZURE_CHAT: Final = Difference(
 AZURE_RESPONSES: Final = Difference(
     document=_response, events=_response_events, headers=_headers, failure=ERRORS.failure
 )
+
+
+_ALONE: Final = (".models.ai.azure.com", ".inference.ai.azure.com")
+
+
+def _check(request: Request, body: Any) -> Error | None:
+    """OpenAI's refusals, but that a model which is deployed by itself need not be named (azure-ai-inference 1.0, 2026-11)."""
+    if isinstance(body, dict) and not body.get("model") and request.host.endswith(_ALONE):
+        body = {**body, "model": _deployed(request)}
+    error = openai_chat.check(request, body)
+    return None if error is None else replace(error, body=None)
+
+
+def _deployed(request: Request) -> str:
+    return request.host.partition(".")[0]
+
+
+def _model_document(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
+    if not document["model"]:
+        document["model"] = _deployed(exchange.request)
+    return _document(exchange, document)
+
+
+def _model_events(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
+    for chunk in (*content, *closing):
+        chunk["model"] = chunk["model"] or _deployed(exchange.request)
+    return _events(exchange, content, closing)
+
+
+AZURE_MODELS: Final = replace(AZURE_CHAT, document=_model_document, events=_model_events, check=_check)
+"""Models of the catalogue, by `/models` or at a host of their own."""

@@ -26,7 +26,10 @@ __all__ = [
     "MISTRAL_AGENTS",
     "MISTRAL_EMBEDDINGS",
     "MISTRAL_FIM",
+    "MISTRAL_KEPT",
+    "MISTRAL_MODERATION",
     "check_embeddings",
+    "check_moderation",
     "mistral_pad",
     "new_id",
 ]
@@ -472,6 +475,20 @@ def check_embeddings(request: Request, body: Any) -> Error | None:
     return _refused(*wrong)
 
 
+def check_moderation(request: Request, body: Any) -> Error | None:
+    """The refusal of a request for moderation: of texts, or of a conversation or several."""
+    if not request.path.endswith("/chat/moderations"):
+        return check_embeddings(request, body)
+    wrong = _fields(request, body, "model", "input")
+    if wrong:
+        return _refused(*wrong)
+    given = body["input"]
+    if not isinstance(given, list) or not given:
+        return _refused(_wrong("list_type", ("input",), "Input should be a valid list", given))
+    conversations = given if isinstance(given[0], list) else [given]
+    return _refused(*(detail for messages in conversations for detail in _messages(messages)))
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
@@ -504,3 +521,6 @@ MISTRAL: Final[Difference] = replace(
 MISTRAL_FIM: Final = replace(MISTRAL, check=_check_fim)
 MISTRAL_AGENTS: Final = replace(MISTRAL, check=_check_agents)
 MISTRAL_EMBEDDINGS: Final = Difference(headers=MISTRAL.headers, failure=MISTRAL.failure, check=check_embeddings)
+MISTRAL_KEPT: Final = Difference(headers=MISTRAL.headers, failure=MISTRAL.failure)
+"""Of what is kept: errors and headers alone."""
+MISTRAL_MODERATION: Final = replace(MISTRAL_KEPT, check=check_moderation)

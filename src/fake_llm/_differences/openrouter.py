@@ -11,7 +11,7 @@ from fake_llm._differences.responses import responses
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
 
-__all__ = ["OPENROUTER", "OPENROUTER_RESPONSES"]
+__all__ = ["ERRORS", "OPENROUTER", "OPENROUTER_RESPONSES", "new_rerank_id"]
 
 _PROVIDERS: Final = {
     "openai": "OpenAI",
@@ -36,6 +36,11 @@ def _maker(exchange: Exchange) -> str:
 
 def _id(ids: Ids) -> str:
     return f"gen-{CREATED}-{ids.alnum(20)}"
+
+
+def new_rerank_id(ids: Ids) -> str:
+    """The form of an id of a reranking."""
+    return f"gen-rerank-{CREATED}-{ids.alnum(20)}"
 
 
 def _more(exchange: Exchange) -> dict[str, Any]:

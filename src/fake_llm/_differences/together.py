@@ -11,12 +11,13 @@ from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._framing import Whole
 from fake_llm._model import HeaderItems
 
-__all__ = ["TOGETHER"]
+__all__ = ["ERRORS", "TOGETHER", "new_id"]
 
 _SEED: Final = 1_395_002_666_759_424_000
 
 
-def _id(ids: Ids) -> str:
+def new_id(ids: Ids) -> str:
+    """Three pieces of letters, digits and hexadecimal digits."""
     return f"{ids.alnum(7)}-{ids.alnum(6)}-{ids.hex(16)}"
 
 
@@ -63,7 +64,7 @@ def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
 
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
-        ("x-request-id", answer_id(exchange, _id)),
+        ("x-request-id", answer_id(exchange, new_id)),
         ("x-inference-version", "v2"),
         ("x-ratelimit", "false"),
         ("x-ratelimit-limit", "10"),
@@ -77,7 +78,7 @@ def _headers(exchange: Exchange) -> HeaderItems:
 def _body(said: Said) -> dict[str, Any]:
     """With an id of its own."""
     error = {"message": said.message, "type": said.type, "param": said.param, "code": said.code}
-    return {"id": answer_id(said.exchange, _id), "error": error}
+    return {"id": answer_id(said.exchange, new_id), "error": error}
 
 
 ERRORS: Final = Errors(
@@ -116,7 +117,7 @@ TOGETHER: Final = chat(
     choice_keys="index text logprobs finish_reason seed delta message",
     message_keys="role content reasoning tool_calls function_call",
     delta_keys="token_id role content reasoning tool_calls function_call",
-    id=_id,
+    id=new_id,
     tool_id=_tool_id,
     more=_prompt,
     reasoning="reasoning",

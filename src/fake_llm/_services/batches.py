@@ -44,12 +44,12 @@ class Line:
     """One request of a batch.
 
     Attributes:
-        custom_id: What tells it from the others.
+        custom_id: What tells it from the others: a text, of Gemini anything.
         path: Where it would be sent by itself.
         body: What would be sent.
     """
 
-    custom_id: str
+    custom_id: Any
     path: str
     body: Any
 
@@ -189,10 +189,12 @@ def _openai_lines(data: bytes, endpoint: str) -> tuple[list[Line], list[_Json]]:
         if not text.strip():
             continue
         try:
-            line = _json.loads(text)
+            line: Any = _json.loads(text)
         except ValueError:
-            line = None
-        trouble = _trouble(line, endpoint, seen)
+            line = {}
+            trouble: tuple[str, str, str | None] | None = _UNREADABLE
+        else:
+            trouble = _trouble(line, endpoint, seen)
         if trouble is not None:
             code, message, param = trouble
             wrong.append({"code": code, "line": number, "message": message, "param": param})
@@ -204,9 +206,12 @@ def _openai_lines(data: bytes, endpoint: str) -> tuple[list[Line], list[_Json]]:
     return lines, wrong
 
 
+_UNREADABLE: Final = "invalid_json_line", "This line is not parseable as valid JSON.", None
+
+
 def _trouble(line: Any, endpoint: str, seen: set[str]) -> tuple[str, str, str | None] | None:
     if not isinstance(line, dict):
-        return "invalid_json_line", "This line is not parseable as valid JSON.", None
+        return _UNREADABLE
     for name, kind in (("custom_id", str), ("method", str), ("url", str), ("body", dict)):
         if not isinstance(line.get(name), kind):
             return "missing_required_parameter", f"Missing required parameter: '{name}'.", name

@@ -15,16 +15,30 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._dialect import Exchange, media, message
-from fake_llm._dialects import bedrock_converse, cohere, gemini, ollama, openai_chat
+from fake_llm._dialects import bedrock_converse, cohere, gemini, ollama, openai_chat, watsonx
 from fake_llm._dialects.openai_chat import refused, wrong_type
-from fake_llm._differences import mistral
+from fake_llm._differences import jina, mistral, voyage
+from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Embedding, Error, Reply
 from fake_llm._vectors import LARGEST, size_of, vector
 
-__all__ = ["COHERE", "GEMINI", "MISTRAL", "NOVA", "OLLAMA", "OPENAI", "TITAN", "VERTEX"]
+__all__ = [
+    "COHERE",
+    "DASHSCOPE",
+    "GEMINI",
+    "JINA",
+    "MISTRAL",
+    "NOVA",
+    "OLLAMA",
+    "OPENAI",
+    "TITAN",
+    "VERTEX",
+    "VOYAGE",
+    "WATSONX",
+]
 
 Input: TypeAlias = "str | Sequence[int]"
 """A text, or the ids of its tokens."""
@@ -564,6 +578,124 @@ OLLAMA: Final = replace(
 """`POST /api/embed`, and `/api/embeddings` as it was before."""
 
 
+# --- DashScope ----------------------------------------------------------------------------------
+
+
+def _dashscope_inputs(body: Any) -> list[str]:
+    given = body.get("input") if isinstance(body, dict) else None
+    texts = given.get("texts") if isinstance(given, dict) else None
+    return [item for item in texts if isinstance(item, str)] if isinstance(texts, list) else []
+
+
+def _dashscope_read(request: Request, body: Any) -> View:
+    return _view(_dashscope_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _dashscope_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict) or not isinstance(body.get("model"), str) or not body["model"]:
+        return Error(
+            "bad_request", "Required parameter(model) missing or invalid, please check the request parameters."
+        )
+    given = body.get("input")
+    texts = given.get("texts") if isinstance(given, dict) else None
+    if isinstance(texts, list) and texts and all(isinstance(item, str) for item in texts):
+        return None
+    return Error("bad_request", "Input should be a valid list of strings: input.texts")
+
+
+def _dashscope_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _dashscope_inputs(exchange.body)
+    asked = exchange.body.get("parameters") or {}
+    found = _vectors(exchange, inputs, [asked.get("dimension")] * len(inputs))
+    listed = [{"embedding": list(item), "text_index": index} for index, item in enumerate(found)]
+    usage = {"total_tokens": exchange.usage.input_tokens}
+    return exchange.extend({"output": {"embeddings": listed}, "usage": usage, "request_id": exchange.ids.uuid()})
+
+
+def _dashscope_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["output"]["embeddings"]),
+        usage=Usage((document.get("usage") or {}).get("total_tokens") or 0, 0),
+    )
+
+
+DASHSCOPE: Final = replace(
+    GENERATION,
+    name="dashscope_embeddings",
+    label="DashScope embeddings",
+    read=_dashscope_read,
+    check=_dashscope_check,
+    stream=lambda request, body: False,
+    document=_dashscope_document,
+    parts=_dashscope_parts,
+    headers=lambda exchange: (),
+    carries=frozenset({Embedding}),
+    counted=lambda exchange: _count(_dashscope_inputs(exchange.body)),
+)
+"""`POST /api/v1/services/embeddings/text-embedding/text-embedding` (dashscope 2.0, 2026-11)."""
+
+
+# --- watsonx ------------------------------------------------------------------------------------
+
+
+def _watsonx_inputs(body: Any) -> list[str]:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    return [item for item in given if isinstance(item, str)] if isinstance(given, list) else []
+
+
+def _watsonx_read(request: Request, body: Any) -> View:
+    return _view(_watsonx_inputs(body), {**(body.get("parameters") or {})})
+
+
+def _watsonx_check(request: Request, body: Any) -> Error | None:
+    given = body.get("inputs") if isinstance(body, dict) else None
+    if isinstance(given, list) and given and all(isinstance(item, str) for item in given) and body.get("model_id"):
+        return None
+    return Error("bad_request", "Json document validation error: model_id and inputs, a list of strings, are required")
+
+
+def _watsonx_document(exchange: Exchange) -> dict[str, Any]:
+    inputs = _watsonx_inputs(exchange.body)
+    found = _vectors(exchange, inputs, [None] * len(inputs))
+    asked = (exchange.body.get("parameters") or {}).get("return_options") or {}
+    results: list[dict[str, Any]] = [{"embedding": list(item)} for item in found]
+    if asked.get("input_text"):
+        results = [{"input": {"text": text}, **item} for text, item in zip(inputs, results, strict=True)]
+    return exchange.extend(
+        {
+            "model_id": exchange.model,
+            "created_at": watsonx.created_at(exchange),
+            "results": results,
+            "input_token_count": exchange.usage.input_tokens,
+        }
+    )
+
+
+def _watsonx_parts(document: Mapping[str, Any]) -> Reply:
+    return Reply(
+        *(Embedding(item["embedding"]) for item in document["results"]),
+        model=document.get("model_id"),
+        usage=Usage(document.get("input_token_count") or 0, 0),
+    )
+
+
+WATSONX: Final = replace(
+    watsonx.GENERATE,
+    name="watsonx_embeddings",
+    label="watsonx embeddings",
+    read=_watsonx_read,
+    check=_watsonx_check,
+    stream=lambda request, body: False,
+    document=_watsonx_document,
+    parts=_watsonx_parts,
+    carries=frozenset({Embedding}),
+    shaping=None,
+    counted=lambda exchange: _count(_watsonx_inputs(exchange.body)),
+    sdk_types=(),
+)
+"""`POST /ml/v1/text/embeddings` (ibm-watsonx-ai 1.8, 2026-11)."""
+
+
 # --- Cohere ------------------------------------------------------------------------------------------------------------
 
 _EMBED_TYPES: Final = {
@@ -713,6 +845,254 @@ COHERE: Final = replace(
     ),
 )
 """`POST /v1/embed` and `/v2/embed`."""
+
+
+# --- Voyage AI ---------------------------------------------------------------------------------------------------------
+
+_VOYAGE_SIZES: Final = (256, 512, 1024, 2048)
+_VOYAGE_KINDS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "input_type": (None, "query", "document"),
+    "output_dtype": (None, "float", "int8", "uint8", "binary", "ubinary"),
+    "encoding_format": (None, "base64"),
+    "output_dimension": (None, *_VOYAGE_SIZES),
+}
+_CHUNK: Final = 512
+"""Tokens in a chunk where the request doesn't say it; how the API really divides isn't known."""
+_CHARACTERS: Final = 4
+
+
+def _voyage_kind(request: Request) -> str:
+    return request.path_part(-1)
+
+
+def _voyage_groups(request: Request, body: Mapping[str, Any]) -> list[list[str]]:
+    """The texts of each document; outside of contextualized embeddings one each."""
+    kind = _voyage_kind(request)
+    if kind == "embeddings":
+        given = body["input"]
+        return [[text] for text in ([given] if isinstance(given, str) else given)]
+    if kind == "multimodalembeddings":
+        return [["\n".join(_seen(item))] for item in body["inputs"]]
+    groups = [[item] if isinstance(item, str) else list(item) for item in body["inputs"]]
+    return [list(_chunks(body, "".join(texts))) for texts in groups] if body.get("enable_auto_chunking") else groups
+
+
+def _seen(item: Mapping[str, Any]) -> Iterator[str]:
+    """What a vector is made of: texts, and the addresses or bytes of pictures as they came."""
+    for part in item["content"]:
+        yield str(part.get(str(part.get("type"))) or "")
+
+
+def _shown(item: Mapping[str, Any]) -> Iterator[str]:
+    for part in item["content"]:
+        kind = str(part.get("type"))
+        yield str(part.get("text")) if kind == "text" else media(f"[{kind.partition('_')[0]}]")
+
+
+def _chunks(body: Mapping[str, Any], text: str) -> Iterator[str]:
+    """Pieces of a document, each with the end of the one before it where an overlap is asked for."""
+    size = (body.get("chunk_size") or _CHUNK) * _CHARACTERS
+    step = size - (body.get("chunk_overlap") or 0) * _CHARACTERS
+    for start in range(0, max(1, len(text) - size + step), step):
+        yield text[start : start + size]
+
+
+def _voyage_inputs(request: Request, body: Mapping[str, Any]) -> list[str]:
+    return [text for texts in _voyage_groups(request, body) for text in texts]
+
+
+def _voyage_read(request: Request, body: Any) -> View:
+    left_out = ("model", "input", "inputs")
+    params = {name: value for name, value in body.items() if name not in left_out and value is not None}
+    if "output_dimension" in params:
+        params["dimensions"] = params.pop("output_dimension")
+    if _voyage_kind(request) == "multimodalembeddings":
+        return View(tuple(message("user", list(_shown(item))) for item in body["inputs"]), params=params)
+    return _view(_voyage_inputs(request, body), params)
+
+
+def _voyage_check(request: Request, body: Any) -> Error | None:
+    """The API's own refusal; an SDK that sends `encoding_format="float"`, as others do, is refused too."""
+    if not isinstance(body, dict):
+        return Error("bad_request", voyage.BAD_JSON)
+    kind = _voyage_kind(request)
+    name = "input" if kind == "embeddings" else "inputs"
+    if body.get("model") is None or body.get(name) is None:
+        return voyage.refused("Your request body was missing one or more required arguments.")
+    if not isinstance(body["model"], str):
+        return voyage.refused("Error for argument 'model': Input should be a valid string")
+    for argument, allowed in _VOYAGE_KINDS.items():
+        value = body.get(argument)
+        if isinstance(value, (list, dict, bool)) or value not in allowed:
+            said = value if isinstance(value, str) else _json.text(value)
+            return voyage.refused(f"Value '{said}' supplied for {argument} is not allowed")
+    for argument in ("chunk_size", "chunk_overlap"):
+        if body.get(argument) is not None and (type(body[argument]) is not int or body[argument] < 0):
+            return voyage.refused(f"Error for argument '{argument}': Input should be a valid integer")
+    if (body.get("chunk_overlap") or 0) >= (body.get("chunk_size") or _CHUNK):
+        return voyage.refused("Error for argument 'chunk_overlap': Value error, it must be less than chunk_size")
+    return None if _voyage_fits(kind, body[name]) else voyage.refused(_voyage_wrong(kind, name, body[name]))
+
+
+def _voyage_fits(kind: str, given: Any) -> bool:
+    if kind == "embeddings" and isinstance(given, str):
+        return bool(given)
+    if not isinstance(given, list) or not given:
+        return False
+    if kind == "embeddings":
+        return all(isinstance(item, str) and item for item in given)
+    if kind == "multimodalembeddings":
+        return all(isinstance(item, dict) and _is_content(item.get("content")) for item in given)
+    return all(_is_texts(item) or (isinstance(item, str) and item) for item in given)
+
+
+def _is_content(content: Any) -> bool:
+    return isinstance(content, list) and bool(content) and all(isinstance(part, dict) for part in content)
+
+
+def _is_texts(item: Any) -> bool:
+    return isinstance(item, list) and bool(item) and all(isinstance(text, str) and text for text in item)
+
+
+def _voyage_wrong(kind: str, name: str, given: Any) -> str:
+    empty = given in ("", []) or (isinstance(given, list) and any(item in ("", []) for item in given))
+    what = "Value error, Input cannot contain empty strings or empty lists" if empty else "Input should be a valid list"
+    return f"Error for argument '{name}': {what}"
+
+
+def _voyage_document(exchange: Exchange) -> dict[str, Any]:
+    """As its API reference shows it and its SDK reads it (2026-11)."""
+    request, body, usage = exchange.request, exchange.body, exchange.usage
+    kind, groups = _voyage_kind(request), _voyage_groups(request, body)
+    inputs = [text for texts in groups for text in texts]
+    found = [_quantised(one, body) for one in _vectors(exchange, inputs, [body.get("output_dimension")] * len(inputs))]
+    spent: dict[str, Any] = {"total_tokens": usage.total, **usage.details}
+    more: dict[str, Any] = {}
+    if kind == "contextualizedembeddings":
+        chunked = bool(body.get("enable_auto_chunking"))
+        vectors = iter(found)
+        data = [
+            {
+                "object": "list",
+                "data": [
+                    {**_voyage_vector(next(vectors), place), **({"text": text} if chunked else {})}
+                    for place, text in enumerate(texts)
+                ],
+                "index": index,
+            }
+            for index, texts in enumerate(groups)
+        ]
+        more = {"chunker_version": "1"} if chunked else {}
+    else:
+        data = [_voyage_vector(one, index) for index, one in enumerate(found)]
+    if kind == "multimodalembeddings":
+        spent = {"text_tokens": usage.total, "image_pixels": 0, "video_pixels": 0, **spent}
+    return exchange.extend({"object": "list", "data": data, "model": exchange.model, "usage": spent, **more})
+
+
+def _voyage_vector(vector: Any, index: int) -> dict[str, Any]:
+    return {"object": "embedding", "embedding": vector, "index": index}
+
+
+VOYAGE: Final = replace(
+    OPENAI,
+    name="voyage_embeddings",
+    label="Voyage AI embeddings",
+    read=_voyage_read,
+    check=_voyage_check,
+    bad_json=voyage.BAD_JSON,
+    document=_voyage_document,
+    failure=voyage.ERRORS.failure,
+    failure_events=voyage.ERRORS.failure_events,
+    headers=voyage.headers,
+    counted=lambda exchange: _count(_voyage_inputs(exchange.request, exchange.body)),
+    sdk_types=(),
+)
+"""`POST /v1/embeddings`, `/v1/contextualizedembeddings` and `/v1/multimodalembeddings`."""
+
+
+# --- Jina AI -----------------------------------------------------------------------------------------------------------
+
+
+_JINA_PACKED: Final[Mapping[str, Any]] = {
+    "float": list,
+    "base64": lambda numbers: _written(numbers, "base64"),
+    "binary": lambda numbers: [byte - 128 for byte in _bits(numbers)],
+    "ubinary": lambda numbers: list(_bits(numbers)),
+}
+
+
+def _jina_type(body: Mapping[str, Any]) -> str:
+    """The kind of numbers; of several kinds the first."""
+    kind = body.get("embedding_type") or body.get("encoding_format") or "float"
+    return str(kind[0] if isinstance(kind, list) and kind else kind)
+
+
+def _jina_read(request: Request, body: Any) -> View:
+    params = {name: value for name, value in body.items() if name not in ("model", "input") and value is not None}
+    given = body["input"] if isinstance(body["input"], list) else [body["input"]]
+    said = ([media("[image]")] if _is_picture(item) else _jina_texts(item) for item in given)
+    return View(tuple(message("user", texts) for texts in said), params=params)
+
+
+def _is_picture(item: Any) -> bool:
+    return isinstance(item, dict) and "image" in item and "text" not in item
+
+
+def _jina_texts(item: Any) -> list[str]:
+    return [item] if isinstance(item, str) else list(_texts(item)) or [_json.text(item)]
+
+
+def _jina_check(request: Request, body: Any) -> Error | None:
+    if not isinstance(body, dict):
+        return jina.refused(jina.BAD_JSON)
+    for name in ("model", "input"):
+        if body.get(name) is None:
+            return jina.refused(f"body.{name}: Field required")
+    if not isinstance(body["model"], str):
+        return jina.refused("body.model: Input should be a valid string")
+    given = body["input"] if isinstance(body["input"], list) else [body["input"]]
+    if not given or not all(isinstance(item, (str, dict)) for item in given):
+        return jina.refused("body.input: Input should be a valid string, document or list of these")
+    size = body.get("dimensions")
+    if size is not None and (type(size) is not int or not 0 < size <= LARGEST):
+        return jina.refused("body.dimensions: Input should be a valid integer")
+    if _jina_type(body) not in _JINA_PACKED:
+        return jina.refused(f"body.embedding_type: Input should be one of {', '.join(_JINA_PACKED)}")
+    return None
+
+
+def _jina_document(exchange: Exchange) -> dict[str, Any]:
+    body, usage = exchange.body, exchange.usage
+    inputs = _openai_inputs(body["input"])
+    packed = _JINA_PACKED[_jina_type(body)]
+    found = _vectors(exchange, inputs, [body.get("dimensions")] * len(inputs))
+    return exchange.extend(
+        {
+            "model": exchange.model,
+            "object": "list",
+            "usage": {"total_tokens": usage.total, "prompt_tokens": usage.input_tokens, **usage.details},
+            "data": [
+                {"object": "embedding", "index": index, "embedding": packed(one)} for index, one in enumerate(found)
+            ],
+        }
+    )
+
+
+JINA: Final = replace(
+    OPENAI,
+    name="jina_embeddings",
+    label="Jina embeddings",
+    read=_jina_read,
+    check=_jina_check,
+    bad_json=jina.BAD_JSON,
+    document=_jina_document,
+    failure=jina.ERRORS.failure,
+    failure_events=jina.ERRORS.failure_events,
+    headers=jina.headers,
+    sdk_types=(),
+)
+"""`POST /v1/embeddings` of Jina AI, as its API is documented (2026-11)."""
 
 
 # --- Vertex AI's own models --------------------------------------------------------------------------------------------

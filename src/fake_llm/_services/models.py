@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import CREATED, Exchange
@@ -12,6 +13,7 @@ from fake_llm._services._base import Store
 __all__ = [
     "anthropic_list",
     "anthropic_one",
+    "azure_info",
     "bedrock_list",
     "bedrock_one",
     "bedrock_profile",
@@ -43,21 +45,50 @@ def _name(exchange: Exchange) -> str:
     return exchange.request.path_part(-1)
 
 
-def _openai(name: str, store: Store) -> dict[str, Any]:
+_WINDOW_AT: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        (
+            *("openrouter", "together", "fireworks", "sambanova", "moonshot", "featherless", "hyperbolic", "nebius"),
+            *("huggingface",),
+        ),
+        ("context_length",),
+    ),
+    "novita": ("context_size",),
+    "deepinfra": ("metadata", "context_length"),
+    "copilot": ("capabilities", "limits", "max_context_window_tokens"),
+}
+"""Where these hosts say a model's window (their documentation, 2026-11); it is said where the block has one."""
+_WINDOW: Final = ("context_window",)
+"""Groq's and Vercel's field, and that of a host which has none of its own."""
+
+
+def _openai(name: str, store: Store, provider: str) -> dict[str, Any]:
     model: dict[str, Any] = {"id": name, "object": "model", "created": CREATED, "owned_by": "system"}
-    if store.context_window is not None:
-        model["context_window"] = store.context_window
-    return model
+    if store.context_window is None:
+        return model
+    *outer, field = _WINDOW_AT.get(provider, _WINDOW)
+    said: dict[str, Any] = {field: store.context_window}
+    for place in reversed(outer):
+        said = {place: said}
+    if provider == "huggingface":  # there each host behind the router has its own
+        said = {"providers": [{"provider": "hf-inference", "status": "live", **said}]}
+    return {**model, **said}
 
 
 def openai_list(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models`."""
-    return {"object": "list", "data": [_openai(name, store) for name in _OPENAI]}
+    return {"object": "list", "data": [_openai(name, store, exchange.provider) for name in _OPENAI]}
 
 
 def openai_one(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/models/{id}`."""
-    return _openai(_name(exchange), store)
+    return _openai(_name(exchange), store, exchange.provider)
+
+
+def azure_info(store: Store, exchange: Exchange) -> dict[str, Any]:
+    """`GET /info` of what is deployed there (azure-ai-inference 1.0, 2026-11)."""
+    name = exchange.request.host.partition(".")[0]
+    return {"model_name": name, "model_type": "chat_completion", "model_provider_name": "fake_llm"}
 
 
 def writer_list(store: Store, exchange: Exchange) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 from fake_llm._dialect import Choice, Exchange, media, message
 from fake_llm._dialects import openai_chat
 from fake_llm._dialects.openai_chat import refused
+from fake_llm._differences import mistral
 from fake_llm._errors import ScriptMismatchError, sentence
-from fake_llm._model import Request, Usage, View
+from fake_llm._model import Message, Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Error, Reply
 
@@ -39,6 +40,11 @@ MISTRAL_CATEGORIES: Final = (
     *("health", "financial", "law", "pii"),
 )
 """As mistralai 3 documents them (2026-11)."""
+MISTRAL_LATER: Final = (
+    *("sexual", "hate_and_discrimination", "violence_and_threats", "dangerous", "criminal", "selfharm"),
+    *("health", "financial", "law", "pii", "jailbreaking"),
+)
+"""Those of the second generation (mistralai 3.7, 2026-11)."""
 
 
 def _scores(choice: Choice, categories: Sequence[str]) -> dict[str, float]:
@@ -171,20 +177,50 @@ OPENAI: Final = replace(
 """`POST /v1/moderations`."""
 
 
+def _mistral_inputs(body: Mapping[str, Any]) -> list[Any]:
+    """Each text, or each conversation."""
+    given = body["input"]
+    if isinstance(given, list) and given and isinstance(given[0], dict):
+        return [given]
+    return list(given) if isinstance(given, list) else [given]
+
+
+def _mistral_read(request: Request, body: Any) -> View:
+    """A conversation as its messages, a text as one of the user's."""
+    read: list[Message] = []
+    for item in _mistral_inputs(body):
+        if isinstance(item, str):
+            read.append(message("user", [item]))
+        else:
+            read.extend(openai_chat.DIALECT.read(request, {"messages": item}).messages)
+    return View(tuple(read))
+
+
+def _mistral_categories(exchange: Exchange) -> tuple[str, ...]:
+    """Those of the first generation for its model, which is known by its date, or where the turn scores one of them."""
+    first = "2411" in exchange.model or f'"{MISTRAL_CATEGORIES[3]}"' in exchange.choice.text
+    return MISTRAL_CATEGORIES if first else MISTRAL_LATER
+
+
 def _mistral_document(exchange: Exchange) -> dict[str, Any]:
-    scores = _scores(exchange.choice, MISTRAL_CATEGORIES)
+    scores = _scores(exchange.choice, _mistral_categories(exchange))
     result = {"categories": {name: score >= _FLAGGED for name, score in scores.items()}, "category_scores": scores}
-    inputs = _inputs(exchange.body["input"])
-    return exchange.extend(
-        {"id": exchange.ids.hex(32), "model": exchange.model, "results": [dict(result) for _ in inputs]}
-    )
+    id_ = exchange.ids.hex(32) if exchange.id is None else exchange.id
+    inputs = _mistral_inputs(exchange.body)
+    return exchange.extend({"id": id_, "model": exchange.model, "results": [dict(result) for _ in inputs]})
 
 
 MISTRAL: Final = replace(
     OPENAI,
     name="mistral_moderation",
     label="Mistral moderation",
+    read=_mistral_read,
+    check=mistral.check_moderation,
     document=_mistral_document,
-    sdk_types=("mistralai.client.models.moderationresponse.ModerationResponse",),
+    counted=lambda exchange: Usage(sum(tokens(item.text) for item in exchange.view.messages), 0),
+    sdk_types=(
+        "mistralai.client.models.moderationresponse.ModerationResponse",
+        "mistralai.models.moderationresponse.ModerationResponse",
+    ),
 )
-"""`POST /v1/moderations` of Mistral, as mistralai 3 reads it (2026-11)."""
+"""`POST /v1/moderations` and `/v1/chat/moderations` of Mistral, as mistralai 3 reads it (2026-11)."""
