@@ -599,3 +599,42 @@ def test_a_moderation_of_what_is_no_input(given: Any) -> None:
     assert response.status_code == 400
     assert "'$.input' is invalid" in response.json()["error"]["message"]
     assert fake.failures == []
+
+
+COUNTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "openai": ("https://api.openai.com/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, "n"),
+    "completions": ("https://api.openai.com/v1/completions", {"prompt": "x"}, "n"),
+    "mistral": ("https://api.mistral.ai/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, "n"),
+    "mistral embeddings": ("https://api.mistral.ai/v1/embeddings", {"input": "x"}, "output_dimension"),
+    "cohere": ("https://api.cohere.com/v1/generate", {"prompt": "x"}, "num_generations"),
+    "command": (
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/cohere.command-text-v14/invoke",
+        {"prompt": "x"},
+        "num_generations",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_more_answers_or_numbers_than_a_vendor_gives(name: str) -> None:
+    url, body, field = COUNTS[name]
+    with fake_llm.intercept(default="fine") as fake:
+        fake.when(operation="embeddings").reply(fake_llm.Auto())
+        answers = [
+            httpx.post(url, json={"model": "m", **body, field: count}).status_code for count in (-1, 0, 2**40, 2**70)
+        ]
+        assert all(400 <= status < 500 for status in answers), answers
+        assert httpx.post(url, json={"model": "m", **body, field: 2}).status_code == 200
+    assert fake.failures == []
+
+
+@pytest.mark.parametrize("model", ["m\u00fcnchen/\U0001f31e", "a\nb", "\x7f", " x "])
+def test_a_deployment_of_any_name_is_answered(model: str) -> None:
+    with fake_llm.intercept(default=fake_llm.Reply("fine", model=model)) as fake:
+        response = httpx.post(
+            "https://here.openai.azure.com/openai/v1/chat/completions",
+            json={"model": model, "messages": [{"role": "user", "content": "x"}]},
+        )
+    assert response.json()["choices"][0]["message"]["content"] == "fine"
+    assert response.headers["x-ms-deployment-name"].isascii()
+    assert fake.failures == []

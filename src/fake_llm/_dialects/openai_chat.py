@@ -343,6 +343,12 @@ def check(request: Request, body: Any) -> Error | None:
             "n",
             "integer_above_max_value",
         )
+    if isinstance(count, int) and count < 1:
+        return refused(
+            f"Invalid 'n': integer below minimum value. Expected a value >= 1, but got {count} instead.",
+            "n",
+            "integer_below_min_value",
+        )
     return _check_messages(body.get("messages"), strict)
 
 
