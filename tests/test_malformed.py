@@ -638,3 +638,19 @@ def test_a_deployment_of_any_name_is_answered(model: str) -> None:
     assert response.json()["choices"][0]["message"]["content"] == "fine"
     assert response.headers["x-ms-deployment-name"].isascii()
     assert fake.failures == []
+
+
+ODD_SCHEMAS: dict[str, Any] = {
+    "deep pattern": {"type": "string", "pattern": "(" * 2_000 + ")" * 2_000},
+    "odd $schema": {"$schema": [], "properties": {"a": {"minimum": 0}}},
+    "numbered $schema": {"$schema": 5, "properties": {"a": {"minimum": 0}}},
+    "unknown $schema": {"$schema": "https://schema.example", "properties": {"a": {"minimum": 0}}},
+}
+
+
+@ways
+@pytest.mark.parametrize("schema", ODD_SCHEMAS.values(), ids=ODD_SCHEMAS)
+def test_a_schema_that_is_none_is_no_fault_of_the_script(vendor: Vendor, stream: bool, schema: Any) -> None:
+    with fake_llm.intercept([ToolCall("f", {"a": 1})]) as fake:
+        assert said(vendor, vendor.post(stream=stream, tools={"f": schema})).calls == [("f", {"a": 1})]
+    assert fake.failures == []
