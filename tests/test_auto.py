@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import httpx
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -413,3 +414,36 @@ def test_with_a_model_and_a_tool() -> None:
     assert parsed == Step(what="what", minutes=5, then=Step(what="what", minutes=5, then=None))
     assert [(call.function.name, call.function.arguments) for call in called] == [("look", '{"where":"up"}')]
     assert len(vector) == 1536
+
+
+HOSTILE: list[Any] = [
+    {"type": "string", "minLength": 10**9},
+    {"type": "string", "minLength": 900_000, "pattern": "^[ab]{3}$"},
+    {"type": "string", "pattern": "a{1000000000}"},
+    {"type": "string", "pattern": "((a{1000}){1000}){1000}"},
+    {"type": "object", "minProperties": 10**8},
+    {"type": "array", "minItems": 10**8},
+    {"type": "number", "multipleOf": 0},
+    {"type": "string", "minLength": "x"},
+    {"type": "object", "required": 5},
+    {"$ref": "#/anyOf/" + "9" * 5_000, "anyOf": [{"type": "string"}]},
+    {"$ref": "#/anyOf/\u00b2", "anyOf": [{"type": "string"}]},
+    {
+        "$ref": "#/$defs/a0",
+        "$defs": {
+            **{f"a{n}": {"type": "array", "minItems": 2, "items": {"$ref": f"#/$defs/a{n + 1}"}} for n in range(40)},
+            "a40": {"type": "string"},
+        },
+    },
+]
+
+
+@pytest.mark.parametrize("schema", HOSTILE, ids=lambda schema: ascii(schema)[:60])
+def test_a_schema_that_nothing_can_be_made_by_is_a_mismatch(schema: Any) -> None:
+    asked = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    body = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "x"}], "response_format": asked}
+    with (
+        pytest.raises(ScriptMismatchError, match=r"The turn is Auto\(\)"),
+        fake_llm.intercept([Auto()]),
+    ):
+        httpx.post("https://api.openai.com/v1/chat/completions", json=body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -315,9 +316,13 @@ def test_the_table_is_asked_whole() -> None:
 
 def _ask(fake: FakeLLM, method: str, url: str, content: bytes) -> None:
     with httpx.Client(transport=_Transport(fake)) as client:
+        response: httpx.Response | None
         try:
             response = client.request(method, url, content=content, headers=JSON)
         except FakeLLMFailure:
+            response = None
+        assert FakeLLMFailure not in map(type, fake.failures), fake.failures  # that is a fault of this library
+        if response is None:
             fake.failures.clear()
             return
         assert response.status_code in (200, 201, 204) or 400 <= response.status_code < 500, (
@@ -544,3 +549,108 @@ def test_answers_to_requests_that_are_nearly_right(
 def test_more_answers_than_anybody_gives_are_refused(url: str, body: dict[str, Any]) -> None:
     with fake_llm.intercept(default="Hi"):
         assert httpx.post(url, json=body).status_code == 400
+
+
+NUMBERS = ["\u00b2", "\u0663", "-1", "0", "9" * 5_000, "x", ""]
+LISTS = [
+    "https://api.openai.com/v1/files?limit=",
+    "https://api.openai.com/v1/batches?limit=",
+    "https://api.openai.com/v1/chat/completions?limit=",
+    "https://api.anthropic.com/v1/messages/batches?limit=",
+    "https://api.anthropic.com/v1/models?limit=",
+    "https://generativelanguage.googleapis.com/v1beta/models?pageSize=",
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=ascii)
+@pytest.mark.parametrize("url", LISTS)
+def test_what_is_no_number_in_a_query(url: str, number: str) -> None:
+    _ask(FakeLLM(), "GET", url + quote(number), b"")
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=ascii)
+def test_what_is_no_place_in_a_stream_that_is_asked_for_again(number: str) -> None:
+    fake = FakeLLM(["kept"])
+    with httpx.Client(transport=_Transport(fake)) as client:
+        made = client.post("https://api.openai.com/v1/responses", json={"model": "gpt-5", "input": "Hi"}).json()
+        again = client.get(
+            f"https://api.openai.com/v1/responses/{made['id']}", params={"stream": "true", "starting_after": number}
+        )
+    assert b"kept" in again.content or number == "9" * 5_000
+    assert fake.failures == []
+
+
+WRONG_INPUTS = [
+    [{"type": {}}],
+    [{"type": "text", "text": {}}],
+    [{"type": "text"}],
+    [5],
+    [None, "x"],
+    [[{"type": []}]],
+]
+
+
+@pytest.mark.parametrize("given", WRONG_INPUTS, ids=str)
+def test_a_moderation_of_what_is_no_input(given: Any) -> None:
+    with fake_llm.intercept() as fake:
+        response = httpx.post(
+            "https://api.openai.com/v1/moderations", json={"model": "omni-moderation-latest", "input": given}
+        )
+    assert response.status_code == 400
+    assert "'$.input' is invalid" in response.json()["error"]["message"]
+    assert fake.failures == []
+
+
+COUNTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "openai": ("https://api.openai.com/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, "n"),
+    "completions": ("https://api.openai.com/v1/completions", {"prompt": "x"}, "n"),
+    "mistral": ("https://api.mistral.ai/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, "n"),
+    "mistral embeddings": ("https://api.mistral.ai/v1/embeddings", {"input": "x"}, "output_dimension"),
+    "cohere": ("https://api.cohere.com/v1/generate", {"prompt": "x"}, "num_generations"),
+    "command": (
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/cohere.command-text-v14/invoke",
+        {"prompt": "x"},
+        "num_generations",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_more_answers_or_numbers_than_a_vendor_gives(name: str) -> None:
+    url, body, field = COUNTS[name]
+    with fake_llm.intercept(default="fine") as fake:
+        fake.when(operation="embeddings").reply(fake_llm.Auto())
+        answers = [
+            httpx.post(url, json={"model": "m", **body, field: count}).status_code for count in (-1, 0, 2**40, 2**70)
+        ]
+        assert all(400 <= status < 500 for status in answers), answers
+        assert httpx.post(url, json={"model": "m", **body, field: 2}).status_code == 200
+    assert fake.failures == []
+
+
+@pytest.mark.parametrize("model", ["m\u00fcnchen/\U0001f31e", "a\nb", "\x7f", " x "])
+def test_a_deployment_of_any_name_is_answered(model: str) -> None:
+    with fake_llm.intercept(default=fake_llm.Reply("fine", model=model)) as fake:
+        response = httpx.post(
+            "https://here.openai.azure.com/openai/v1/chat/completions",
+            json={"model": model, "messages": [{"role": "user", "content": "x"}]},
+        )
+    assert response.json()["choices"][0]["message"]["content"] == "fine"
+    assert response.headers["x-ms-deployment-name"].isascii()
+    assert fake.failures == []
+
+
+ODD_SCHEMAS: dict[str, Any] = {
+    "deep pattern": {"type": "string", "pattern": "(" * 2_000 + ")" * 2_000},
+    "odd $schema": {"$schema": [], "properties": {"a": {"minimum": 0}}},
+    "numbered $schema": {"$schema": 5, "properties": {"a": {"minimum": 0}}},
+    "unknown $schema": {"$schema": "https://schema.example", "properties": {"a": {"minimum": 0}}},
+}
+
+
+@ways
+@pytest.mark.parametrize("schema", ODD_SCHEMAS.values(), ids=ODD_SCHEMAS)
+def test_a_schema_that_is_none_is_no_fault_of_the_script(vendor: Vendor, stream: bool, schema: Any) -> None:
+    with fake_llm.intercept([ToolCall("f", {"a": 1})]) as fake:
+        assert said(vendor, vendor.post(stream=stream, tools={"f": schema})).calls == [("f", {"a": 1})]
+    assert fake.failures == []

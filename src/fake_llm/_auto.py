@@ -96,6 +96,8 @@ def value_for(schema: Schema) -> Any:
         value = maker.make(root, "value") if root else {}
     except RecursionError:
         raise UnmadeError("it is nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UnmadeError(f"a word of it has no meaning ({type(error).__name__}: {error})") from None
     reason = misfit(json.loads(json.dumps(value)), root)
     if reason is not None:
         raise UnmadeError(reason)
@@ -118,6 +120,8 @@ _MOST_STEPS: Final = 20_000
 _DEEPEST: Final = 60
 _VARIANTS: Final = 12
 _LONGEST_ARRAY: Final = 1000
+_LONGEST_TEXT: Final = 1_000_000
+_MOST_REPEATS: Final = 5_000
 
 
 class _Maker:
@@ -140,6 +144,8 @@ class _Maker:
             raise UnmadeError(f"it allows nothing at {name!r}")
         if not isinstance(schema, Mapping):
             return self._text({}, name)
+        if schema.keys() == {"$ref"} and isinstance(schema["$ref"], str):
+            return self._leave(schema, name)
         if not _JUDGED.isdisjoint(schema) or "$ref" in schema:
             return self._judged(schema, name)
         return self._of_type(schema, name)
@@ -236,7 +242,7 @@ class _Maker:
         found = self.root
         for step in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [reference]:
             key = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
                 found = found[int(key)]
             elif isinstance(found, Mapping) and key in found:
                 found = found[key]
@@ -327,6 +333,8 @@ class _Maker:
 
     def _string(self, schema: Schema, name: str) -> str:
         least, most = schema.get("minLength", 0), schema.get("maxLength")
+        if least > _LONGEST_TEXT:
+            raise UnmadeError(f"no text is as long as it says at {name!r}")
         pattern, form = schema.get("pattern"), schema.get("format")
         if isinstance(pattern, str):
             return _matching(pattern, least, most, self.number)
@@ -392,6 +400,8 @@ class _Maker:
         properties = properties if isinstance(properties, Mapping) else {}
         wanted = [key for key in schema.get("required") or () if isinstance(key, str)]
         least = int(schema.get("minProperties", 0))
+        if least > _LONGEST_ARRAY:
+            raise UnmadeError(f"no object has as many keys as it says at {name!r}")
         more = (key for key, value in properties.items() if key not in wanted and not self._again(value))
         wanted += [key for key, _ in zip(more, range(max(0, least - len(wanted))), strict=False)]
         spare = 0
@@ -569,7 +579,7 @@ def _matching(pattern: str, least: int, most: int | None, number: int) -> str:
     """A text that matches a pattern: as few repetitions as will do."""
     found = 0
     tried: set[str] = set()
-    for extra in range(max(least, 1) + number + _VARIANTS):
+    for extra in range(min(max(least, 1), _MOST_REPEATS) + number + _VARIANTS):
         for shift in range(number + 1):
             try:
                 text = _Pattern(pattern, extra, shift).text()
@@ -614,6 +624,7 @@ class _Pattern:
         self.left = pattern
         self.extra = extra
         self.shift = shift
+        self.written = 0
 
     def text(self) -> str:
         made = self._alternatives()
@@ -640,9 +651,14 @@ class _Pattern:
                 made = made[: len(made) - len(piece)]
                 counted = self.left
                 times = least + (self.extra if most is None else min(self.extra, most - least))
+                if times > _LONGEST_TEXT:
+                    raise UnmadeError(self.left)
                 for _ in range(times):
                     self.left = before
                     made += self._atom()
+                    self.written += 1
+                    if len(made) > _LONGEST_TEXT or self.written > _LONGEST_TEXT:
+                        raise UnmadeError(self.left)
                     assert self.left == after
                 self.left = counted
         return made

@@ -121,9 +121,9 @@ def _validator(schema: Mapping[str, Any]) -> Any:
     import jsonschema.validators
     import referencing.jsonschema
 
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
+        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(dict(schema))
-    except jsonschema.SchemaError:
+    except Exception:  # noqa: BLE001 - no schema, or one that goes too deep: the vendor's to refuse
         return None
     return kind(dict(schema), registry=referencing.jsonschema.EMPTY_REGISTRY)

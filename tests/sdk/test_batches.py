@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 import fake_llm
 from _capability import load, needs
 from _driver import Driver
-from fake_llm import Error, FakeLLM, Raw, Reply, ScriptMismatchError
+from fake_llm import Disconnect, Error, FakeLLM, Framing, Raw, Reply, ScriptMismatchError
 
 openai = load("openai")
 anthropic = load("anthropic")
@@ -97,6 +99,55 @@ def test_two_lines_that_are_the_same_are_two_calls(ask: Driver) -> None:
     batch, _ = finished(ask, started(ask, line(1), line(1, custom_id="again")))
 
     assert [one["custom_id"] for one in lines_of(ask, batch.output_file_id)] == ["again"]
+
+
+@needs("openai>=2")
+def test_each_line_is_asked_once_whoever_polls() -> None:
+    together = threading.Barrier(4)
+
+    def slowly(call: Any) -> str:
+        time.sleep(0.01)
+        return "Done."
+
+    def poll() -> None:
+        together.wait()
+        ends.append(client.batches.retrieve(batch.id))
+
+    ends: list[Any] = []
+    with fake_llm.intercept(default=slowly) as fake:
+        client = openai.OpenAI(max_retries=0)
+        lines = "\n".join(json.dumps(line(number)) for number in range(5)).encode()
+        file = client.files.create(file=("lines.jsonl", lines), purpose="batch")
+        batch = client.batches.create(input_file_id=file.id, endpoint=CHAT, completion_window="24h")
+        client.batches.retrieve(batch.id)
+        threads = [threading.Thread(target=poll) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(fake.calls) == 5
+        assert {(end.status, end.output_file_id) for end in ends} == {("completed", ends[0].output_file_id)}
+        assert len(client.files.list().data) == 2
+
+
+@needs("openai>=2")
+@pytest.mark.parametrize("option", [{"split": 3}, {"gzip": True}, {"bom": True}, {"ascii": True}], ids=str)
+def test_a_line_is_read_however_it_is_framed(ask: Driver, option: Any) -> None:
+    with fake_llm.intercept(default="One.", framing=Framing(**option)):
+        batch, _ = finished(ask, started(ask, line(1), line(2)))
+        said = [
+            one["response"]["body"]["choices"][0]["message"]["content"] for one in lines_of(ask, batch.output_file_id)
+        ]
+    assert (said, batch.error_file_id) == (["One.", "One."], None)
+
+
+@needs("openai>=2")
+@fake_llm.intercept([Raw("<html>"), Reply("x", then=Disconnect()), Raw("gone", status=503)])
+def test_a_line_that_is_no_json_went_wrong(ask: Driver) -> None:
+    batch, _ = finished(ask, started(ask, line(1), line(2), line(3)))
+
+    assert (batch.request_counts.failed, batch.output_file_id) == (3, None)
+    assert {one["error"]["code"] for one in lines_of(ask, batch.error_file_id)} == {"server_error"}
 
 
 @needs("openai>=2")

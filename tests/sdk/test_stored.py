@@ -268,3 +268,43 @@ def test_nothing_leaks(ask: Driver) -> None:
 def test_an_id_of_ones_own(ask: Driver) -> None:
     ask("responses.create", **ASKED)
     assert ask("responses.retrieve", "resp_mine").output_text == "One."
+
+
+# --- what is none -------------------------------------------------------------------------------
+
+WRONG_ITEMS: list[tuple[Any, str]] = [
+    ([{"type": []}], "Invalid type for 'items[0].type': expected a string, but got an array instead."),
+    ([{"role": "user", "content": 5}], "Invalid type for 'items[0].content'"),
+    ([{"role": "nobody", "content": "x"}], "Invalid value: 'nobody'."),
+    ([5], "Invalid type for 'items[0]'"),
+    ("x", "Invalid type for 'items': expected an array of objects, but got a string instead."),
+]
+
+
+@pytest.mark.parametrize(("items", "message"), WRONG_ITEMS, ids=[str(items) for items, _ in WRONG_ITEMS])
+def test_items_that_are_none_are_refused(ask: Driver, items: Any, message: str) -> None:
+    with fake_llm.intercept() as fake:
+        with pytest.raises(openai.BadRequestError) as caught:
+            ask("conversations.create", items=items)
+        assert message in str(caught.value)
+        made = ask("conversations.create")
+        with pytest.raises(openai.BadRequestError) as caught:
+            ask("conversations.items.create", made.id, items=items)
+        assert message in str(caught.value)
+    assert fake.failures == []
+
+
+@pytest.mark.parametrize("metadata", ["x", ["x"], {"a": {"b": "c"}}, {"a": 5}], ids=str)
+def test_metadata_that_is_none_is_refused(ask: Driver, metadata: Any) -> None:
+    with fake_llm.intercept(["One."]) as fake:
+        with pytest.raises(openai.BadRequestError, match="Invalid type for 'metadata"):
+            ask("conversations.create", metadata=metadata)
+        made = ask("conversations.create", metadata={"a": "b"})
+        with pytest.raises(openai.BadRequestError, match="Invalid type for 'metadata"):
+            ask("conversations.update", made.id, metadata=metadata)
+        asked = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "Hi"}], "store": True}
+        chat = ask("chat.completions.create", **asked)
+        with pytest.raises(openai.BadRequestError, match="Invalid type for 'metadata"):
+            ask("chat.completions.update", chat.id, metadata=metadata)
+        assert ask("conversations.retrieve", made.id).metadata == {"a": "b"}
+    assert fake.failures == []

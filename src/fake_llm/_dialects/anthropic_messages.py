@@ -227,7 +227,7 @@ def _added_tools(content: Any) -> list[Any]:
 
 def _tool_choice(choice: Any) -> ToolChoice:
     mode = choice.get("type") if isinstance(choice, dict) else None
-    if mode not in _CHOICE_MODES or mode == "auto":
+    if isinstance(mode, (dict, list)) or mode not in _CHOICE_MODES or mode == "auto":
         return AUTO
     return ToolChoice(mode, _id_of(choice.get("name")) if mode == "tool" else None)
 

@@ -1017,7 +1017,14 @@ def _check_generate(request: Request, body: Any) -> Error | None:
     wrong = wrong_type(body, _GENERATE_TYPES, "v1/reference/generate")
     if wrong is None and not body.get("prompt"):
         return refused("invalid request: prompt must be at least 1 token long.")
+    count = body.get("num_generations")
+    if wrong is None and count is not None and not 1 <= count <= _MOST_GENERATIONS:
+        return refused(f"invalid request: num_generations must be between 1 and {_MOST_GENERATIONS}.")
     return wrong
+
+
+_MOST_GENERATIONS: Final = 5
+"""As the reference says (2026-11)."""
 
 
 def _generated(exchange: Exchange) -> dict[str, Any]:

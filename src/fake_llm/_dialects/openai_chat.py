@@ -343,6 +343,12 @@ def check(request: Request, body: Any) -> Error | None:
             "n",
             "integer_above_max_value",
         )
+    if isinstance(count, int) and count < 1:
+        return refused(
+            f"Invalid 'n': integer below minimum value. Expected a value >= 1, but got {count} instead.",
+            "n",
+            "integer_below_min_value",
+        )
     return _check_messages(body.get("messages"), strict)
 
 
@@ -414,6 +420,10 @@ def _check_message(where: str, item: Mapping[str, Any], strict: bool) -> Error |
     calls = item.get("tool_calls")
     if calls is not None and not isinstance(calls, list):
         return wrong_type(f"{where}.tool_calls", "an array of objects", calls)
+    for index, call in enumerate(calls or ()):
+        key = call.get("id") if isinstance(call, dict) else None
+        if isinstance(key, (dict, list)):
+            return wrong_type(f"{where}.tool_calls[{index}].id", "a string", key)
     if not strict:
         return None
     if role not in _OPENAI_ROLES:

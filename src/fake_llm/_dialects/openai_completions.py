@@ -114,6 +114,12 @@ def check(request: Request, body: Any) -> Error | None:
                 name,
                 "integer_above_max_value",
             )
+        if name == "n" and value < 1:
+            return _refused(
+                f"Invalid 'n': integer below minimum value. Expected a value >= 1, but got {value} instead.",
+                "n",
+                "integer_below_min_value",
+            )
     return _check_prompt(body.get("prompt"))
 
 

@@ -47,7 +47,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Citation, Error, Image, Part, Refusal, Reply, ServerTool, Thinking, ToolCall
 
-__all__ = ["DIALECT", "document", "events", "in_background", "messages", "pad", "pending"]
+__all__ = ["DIALECT", "check_kept", "document", "events", "in_background", "messages", "pad", "pending"]
 
 _Json = dict[str, Any]
 
@@ -304,7 +304,7 @@ def _params(body: _Json) -> _Json:
 def check(request: Request, body: Any) -> Error | None:
     """The vendor's own 400 for a malformed request."""
     if not isinstance(body, dict):
-        return _refusal(f"Invalid body: expected an object, but got {json_kind(body)} instead.", None, "invalid_type")
+        return _no_object(body)
     return (
         _check_moved(body)
         or _check_required(body)
@@ -313,6 +313,10 @@ def check(request: Request, body: Any) -> Error | None:
         or _check_tools(body)
         or _check_format(body.get("text"))
     )
+
+
+def _no_object(body: Any) -> Error:
+    return _refusal(f"Invalid body: expected an object, but got {json_kind(body)} instead.", None, "invalid_type")
 
 
 def _refusal(text: str, param: str | None, code: str) -> Error:
@@ -410,7 +414,10 @@ def _check_types(body: _Json) -> Error | None:
                 return error
         elif isinstance(value, str) and len(value) > _LONGEST:
             return _too_long(name, value)
-    metadata = body.get("metadata")
+    return _check_metadata(body.get("metadata"))
+
+
+def _check_metadata(metadata: Any) -> Error | None:
     for name, value in metadata.items() if metadata else ():
         if not isinstance(value, str):
             return _wrong_type(f"metadata.{name}", "a string", value)
@@ -452,12 +459,27 @@ _PARTS: Final = (
 )
 
 
-def _check_input(items: Any) -> Error | None:
+def _check_input(items: Any, param: str = "input") -> Error | None:
     for index, item in enumerate(items) if isinstance(items, list) else ():
-        error = _check_item(f"input[{index}]", item)
+        error = _check_item(f"{param}[{index}]", item)
         if error is not None:
             return error
     return None
+
+
+def check_kept(body: Any, *required: str) -> Error | None:
+    """The same for the items and the metadata of what is kept by the vendor."""
+    if body is not None and not isinstance(body, dict):
+        return _no_object(body)
+    given: _Json = body or {}
+    for name in required:
+        if name not in given:
+            return _missing(name)
+    for name, expected, kind in (("items", "an array of objects", list), ("metadata", "an object", dict)):
+        value = given.get(name)
+        if not isinstance(value, kind) and (value is not None or (name == "items" and name in required)):
+            return _wrong_type(name, expected, value)
+    return _check_input(given.get("items"), "items") or _check_metadata(given.get("metadata"))
 
 
 def _check_item(where: str, item: Any) -> Error | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from fake_llm._dialect import Delta, Exchange
 from fake_llm._dialects import openai_chat
@@ -175,12 +176,16 @@ def _common(exchange: Exchange) -> HeaderItems:
     )
 
 
+_PLAIN: Final = "!#$&'()*+,/:;=?@[] "
+"""What a header may hold as it is, besides letters and digits."""
+
+
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
         *_common(exchange),
         ("x-request-id", exchange.ids.uuid()),
         ("x-ms-rai-invoked", "true"),
-        ("x-ms-deployment-name", exchange.model),
+        ("x-ms-deployment-name", quote(exchange.model, safe=_PLAIN, errors="replace")),
         ("x-ratelimit-limit-requests", "50"),
         ("x-ratelimit-limit-tokens", "50000"),
         ("x-ratelimit-remaining-requests", "49"),

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from fake_llm._dialect import Delta, Exchange, Ids, merge
+from fake_llm._dialect import Delta, Exchange, Ids, ReadyPart, merge, text_of
 from fake_llm._differences import Difference
 from fake_llm._differences.errors import Errors
 from fake_llm._errors import ScriptMismatchError, clipped, sentence
 from fake_llm._model import HeaderItems
-from fake_llm._turns import Audio, Citation, Thinking
+from fake_llm._turns import Audio, Citation, Refusal, Thinking
 
 __all__ = ["answer_id", "chat", "cited", "thinks", "usage_like_openai", "uuid"]
 
@@ -237,6 +237,8 @@ class _Accent:
         index = choice["index"]
         self._check(exchange, index)
         message = self._renamed(choice["message"])
+        if choice["message"].get("refusal") is not None:
+            message["content"] = _said_in_order(exchange.choices[index].parts)
         calls = message.get("tool_calls")
         if calls:
             numbered = enumerate(calls) if "index" in self.call_keys else ((None, call) for call in calls)
@@ -370,6 +372,11 @@ class _Accent:
             calls = [_ordered(call, self.call_keys, frozenset()) for call in delta["tool_calls"]]
             delta = {**delta, "tool_calls": calls}
         return self._choice(exchange, {**choice, "delta": _ordered(delta, self.delta_keys, _SAID)})
+
+
+def _said_in_order(parts: Iterable[ReadyPart]) -> str:
+    """Texts and refusals as they are streamed, one after the other."""
+    return "".join(part.text if isinstance(part, Refusal) else text_of(part) for part in parts)
 
 
 _SAID: Final = frozenset(

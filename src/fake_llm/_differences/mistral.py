@@ -369,12 +369,26 @@ def _fields(request: Request, body: Any, *required: str) -> list[dict[str, Any]]
             fits, message = _KINDS[kind]
             if not fits(value):
                 wrong.append(_wrong(kind, (name,), message, value))
+            elif name in _BOUNDS and value is not None:
+                wrong += _out_of_bounds(name, value)
         elif name in _FORBIDDEN:
             wrong.append(_forbidden((name,), value))
     stop = body.get("stop")
     if stop is not None and not isinstance(stop, (str, list)):
         wrong.append(_wrong("string_type", ("stop",), "Input should be a valid string", stop))
     return wrong
+
+
+_BOUNDS: Final = {"n": 128, "output_dimension": 3072}
+"""From 1 to these: the sizes of codestral-embed as its documentation says them, and OpenAI's number of answers (2026-11)."""
+
+
+def _out_of_bounds(name: str, value: int) -> Iterator[dict[str, Any]]:
+    most = _BOUNDS[name]
+    if value < 1:
+        yield _wrong("greater_than_equal", (name,), "Input should be greater than or equal to 1", value)
+    elif value > most:
+        yield _wrong("less_than_equal", (name,), f"Input should be less than or equal to {most}", value)
 
 
 def _no_json(raw: bytes) -> dict[str, Any]:

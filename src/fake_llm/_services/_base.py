@@ -13,7 +13,7 @@ from fake_llm._turns import Error
 if TYPE_CHECKING:
     from fake_llm._call import Call
 
-__all__ = ["POLLS", "Kept", "Memory", "Service", "Store", "page"]
+__all__ = ["POLLS", "Kept", "Memory", "Service", "Store", "page", "whole_number"]
 
 POLLS = 2
 """How often what runs in the background is asked for until it is done: the first time it is still in progress."""
@@ -81,6 +81,14 @@ class Memory:
     keep: Callable[[Store, Exchange, Response | Fault], None]
 
 
+_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """The number in a query, `None` where there is none, or one that no vendor counts to."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+
+
 def page(
     exchange: Exchange, documents: Iterable[dict[str, Any]], *, newest_first: bool = True, usual: int = 20
 ) -> dict[str, Any]:
@@ -100,9 +108,7 @@ def page(
     if after is not None:
         places = [place for place, document in enumerate(listed) if document["id"] == after]
         listed = listed[places[0] + 1 :] if places else []
-    limit = query.get("limit", "")
-    size = int(limit) if limit.isdigit() and int(limit) > 0 else usual
-    shown = listed[:size]
+    shown = listed[: whole_number(query.get("limit", "")) or usual]
     return {
         "object": "list",
         "data": shown,

@@ -6,15 +6,19 @@ order, and each is a call in the journal. One that is cancelled before takes no 
 
 from __future__ import annotations
 
+import gzip
+import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fake_llm import _json
 from fake_llm._dialect import CREATED, Exchange
-from fake_llm._model import Headers, Request, Response
+from fake_llm._framing import BOM
+from fake_llm._model import Fault, Headers, Request, Response
 from fake_llm._services import files
-from fake_llm._services._base import POLLS, Store, page
+from fake_llm._services._base import POLLS, Store, page, whole_number
 from fake_llm._turns import Error
 
 __all__ = [
@@ -63,6 +67,7 @@ class Batch:
         cancelled: Whether it was before it was done.
         results: The answers, once it is done: status and document of each line.
         wrong: What is wrong with its input: it never starts.
+        lock: Held while its lines are asked and its files are written: several threads may ask for it at once.
     """
 
     id: str
@@ -74,6 +79,7 @@ class Batch:
     results: tuple[tuple[int, Any], ...] | None = None
     wrong: tuple[_Json, ...] = ()
     more: _Json = field(default_factory=dict[str, Any])
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def done(self) -> bool:
@@ -86,13 +92,15 @@ class Batch:
 
     def poll(self, store: Store) -> None:
         """It was asked for once more."""
-        self.polls += 1
-        if self.polls >= POLLS and not self.done:
-            self.results = tuple(_answered(store, self.exchange, line) for line in self.lines)
+        with self.lock:
+            self.polls += 1
+            if self.polls >= POLLS and not self.done:
+                self.results = tuple(_answered(store, self.exchange, line) for line in self.lines)
 
     def cancel(self) -> None:
         """Take no turn for what isn't done yet."""
-        self.cancelled = self.cancelled or not self.done
+        with self.lock:
+            self.cancelled = self.cancelled or not self.done
 
 
 _FIRST_ERROR: Final = 400
@@ -112,12 +120,23 @@ def _answered(store: Store, exchange: Exchange, line: Line) -> tuple[int, Any]:
     url = f"{scheme}://{came.host}{line.path}"
     assert store.ask is not None
     answer = store.ask(Request("POST", url, headers, _json.compact(line.body), came.library, came.timeouts))
-    if not isinstance(answer, Response) or answer.steps is not None:
-        return 500, None
+    document = _document(answer)
+    if isinstance(answer, Response) and document is not None:
+        return answer.status, document
+    return max(500, answer.status if isinstance(answer, Response) else 0), None
+
+
+def _document(answer: Response | Fault) -> Any:
+    """The JSON of a whole answer, however it is framed; `None` where it breaks off or is none."""
+    if not isinstance(answer, Response) or any(isinstance(step, Fault) for step in answer.steps or ()):
+        return None
+    body = answer.body or b"".join(step for step in answer.steps or () if isinstance(step, bytes))
     try:
-        return answer.status, _json.loads(answer.body)
-    except ValueError:
-        return answer.status, None
+        if ("content-encoding", "gzip") in answer.headers:
+            body = gzip.decompress(body)
+        return _json.loads(body.removeprefix(BOM))
+    except (OSError, EOFError, zlib.error, ValueError):
+        return None
 
 
 _OF_THE_BODY: Final = frozenset({"content-length", "content-type", "transfer-encoding", "x-stainless-retry-count"})
@@ -238,9 +257,10 @@ def openai_retrieve(store: Store, exchange: Exchange) -> _Json | Error:
     key, batch = _found(store, exchange, _OPENAI)
     if batch is None:
         return Error(404, f"No batch found with id '{key}'.")
-    batch.poll(store)
-    if batch.results is not None and not batch.more:
-        batch.more = _openai_files(store, batch)
+    with batch.lock:
+        batch.poll(store)
+        if batch.results is not None and not batch.more:
+            batch.more = _openai_files(store, batch)
     return _openai(batch, _openai_status(batch))
 
 
@@ -418,8 +438,7 @@ def anthropic_list(store: Store, exchange: Exchange) -> _Json:
     if after is not None:
         places = [place for place, one in enumerate(listed) if one["id"] == after]
         listed = listed[places[0] + 1 :] if places else []
-    limit = query.get("limit", "")
-    shown = listed[: int(limit) if limit.isdigit() and int(limit) else 20]
+    shown = listed[: whole_number(query.get("limit", "")) or 20]
     return {
         "data": shown,
         "has_more": len(listed) > len(shown),

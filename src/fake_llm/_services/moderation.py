@@ -109,10 +109,25 @@ def _check(request: Request, body: Any) -> Error | None:
     if given is None:
         return refused("Missing required parameter: 'input'.", "input", "missing_required_parameter")
     if not isinstance(given, (str, list)) or given == []:
-        return refused(
-            "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."
-        )
+        return refused(_INVALID)
+    if isinstance(given, list) and not all(map(_can_be_read, given)):
+        return refused(_INVALID)
     return None
+
+
+_INVALID: Final = (
+    "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."
+)
+
+
+def _can_be_read(item: Any) -> bool:
+    """Whether an item of the input is a text, parts, or a part: one of text has its text."""
+    if isinstance(item, list):
+        return all(isinstance(part, str) or _can_be_read(part) for part in item)
+    if not isinstance(item, dict):
+        return isinstance(item, str)
+    kind = item.get("type")
+    return isinstance(kind, str) and (kind != "text" or isinstance(item.get("text"), str))
 
 
 def _counted(exchange: Exchange) -> Usage:

@@ -15,7 +15,7 @@ from fake_llm import _json
 from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
 from fake_llm._dialects import openai_chat, openai_responses
 from fake_llm._model import Fault, Message, Response
-from fake_llm._services._base import POLLS, Kept, Memory, Store, page
+from fake_llm._services._base import POLLS, Kept, Memory, Store, page, whole_number
 from fake_llm._turns import Error
 
 __all__ = [
@@ -141,8 +141,8 @@ def response_retrieve(store: Store, exchange: Exchange) -> _Json | Error | list[
         return _missing("Response", key) if given is None else given
     if exchange.request.query.get("stream") == "true":
         content, closing = openai_responses.events(kept.exchange.again())
-        after = exchange.request.query.get("starting_after", "")
-        start = int(after) if after.isdigit() else -1
+        after = whole_number(exchange.request.query.get("starting_after", ""))
+        start = -1 if after is None else after
         return [event for event in (*content, *closing) if _number(event) > start]
     kept.polls += 1
     return _response(kept)
@@ -205,7 +205,7 @@ def _items(given: Any, seed: str) -> Iterator[_Json]:
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
-        kind = item.get("type", "message")
+        kind = item.get("type") or "message"
         own = item.get("id")
         key = own if isinstance(own, str) else _PREFIXES.get(kind, "item_") + ids.hex(_ID_DIGITS)
         if kind != "message":
@@ -221,8 +221,11 @@ def _items(given: Any, seed: str) -> Iterator[_Json]:
 # --- conversations ------------------------------------------------------------------------------
 
 
-def conversation_create(store: Store, exchange: Exchange) -> _Json:
+def conversation_create(store: Store, exchange: Exchange) -> _Json | Error:
     """`POST /v1/conversations`."""
+    wrong = openai_responses.check_kept(exchange.body)
+    if wrong is not None:
+        return wrong
     key = "conv_" + exchange.ids.hex(_ID_DIGITS + 2)
     items = {item["id"]: item for item in _items(_asked(exchange).get("items"), key)}
     store.shelf("conversations")[key] = {"metadata": _asked(exchange).get("metadata") or {}, "items": items}
@@ -250,6 +253,9 @@ def conversation_update(store: Store, exchange: Exchange) -> _Json | Error:
     key, conversation = _found(store, exchange)
     if conversation is None:
         return _missing("Conversation", key)
+    wrong = openai_responses.check_kept(exchange.body)
+    if wrong is not None:
+        return wrong
     conversation["metadata"] = _asked(exchange).get("metadata") or {}
     return _shown(store, key)
 
@@ -274,6 +280,9 @@ def conversation_items_create(store: Store, exchange: Exchange) -> _Json | Error
     key, conversation = _found(store, exchange)
     if conversation is None:
         return _missing("Conversation", key)
+    wrong = openai_responses.check_kept(exchange.body, "items")
+    if wrong is not None:
+        return wrong
     added = list(_items(_asked(exchange).get("items"), f"{key} {len(conversation['items'])}"))
     conversation["items"].update((item["id"], item) for item in added)
     return {**page(exchange, added, newest_first=False), "has_more": False, "data": added}
@@ -355,6 +364,9 @@ def chat_update(store: Store, exchange: Exchange) -> _Json | Error:
     kept = store.kept.get(key)
     if kept is None:
         return _missing("Chat completion", key)
+    wrong = openai_responses.check_kept(exchange.body, "metadata")
+    if wrong is not None:
+        return wrong
     kept.metadata = _asked(exchange).get("metadata") or {}
     return _chat(kept)
 
