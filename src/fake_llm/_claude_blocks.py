@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
-from fake_llm._dialect import CREATED, Ids
+from fake_llm._dialect import CREATED, Ids, dicts
 from fake_llm._errors import ScriptMismatchError, clipped, sentence
 from fake_llm._turns import Citation, ServerTool
 
@@ -40,7 +40,7 @@ _FIRST_FILTER: Final = 20260209  # of `web_search_` and `web_fetch_`, which run 
 def offered(body: Mapping[str, Any], added: Sequence[Any] = ()) -> frozenset[str]:
     """The names of the tools that Anthropic runs and that the request offers, with those defined in mid-conversation."""
     names: set[str] = set()
-    for tool in (*_dicts(body.get("tools")), *_dicts(list(added))):
+    for tool in (*dicts(body.get("tools")), *dicts(list(added))):
         kind = tool.get("type")
         if not isinstance(kind, str):
             continue
@@ -70,12 +70,8 @@ def _runs_code(kind: str) -> bool:
 def _compacts(body: Mapping[str, Any]) -> bool:
     managed = body.get("context_management")
     edits = managed.get("edits") if isinstance(managed, dict) else None
-    kinds = (edit.get("type") for edit in _dicts(edits))
+    kinds = (edit.get("type") for edit in dicts(edits))
     return bool(body.get("compaction")) or any(isinstance(kind, str) and kind.startswith("compact_") for kind in kinds)
-
-
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
 
 
 def _kind(name: str) -> str:
@@ -127,7 +123,7 @@ def _as_it_is(part: ServerTool, body: Mapping[str, Any], ids: Ids) -> Any:
 
 
 def _searched_by(body: Mapping[str, Any]) -> str:
-    kinds = (tool.get("type") for tool in _dicts(body.get("tools")))
+    kinds = (tool.get("type") for tool in dicts(body.get("tools")))
     found = any(isinstance(kind, str) and kind.startswith("tool_search_tool_bm25_") for kind in kinds)
     return "tool_search_tool_bm25" if found else "tool_search_tool_regex"
 
@@ -161,8 +157,8 @@ def _of_mcp(part: ServerTool, body: Mapping[str, Any], ids: Ids, provider: str) 
 
 def _mcp_server(given: Mapping[str, Any], body: Mapping[str, Any]) -> str:
     """The name of the MCP server: the turn's, else that of the first in the request."""
-    servers = (server.get("name") for server in _dicts(body.get("mcp_servers")))
-    toolsets = (tool.get("mcp_server_name") for tool in _dicts(body.get("tools")))
+    servers = (server.get("name") for server in dicts(body.get("mcp_servers")))
+    toolsets = (tool.get("mcp_server_name") for tool in dicts(body.get("tools")))
     named = (*(given.get(key) for key in ("server", "server_name", "server_label")), *servers, *toolsets)
     found = next((name for name in named if isinstance(name, str)), None)
     if found is None:
@@ -225,7 +221,7 @@ def _fetched(part: ServerTool, body: Mapping[str, Any], ids: Ids) -> Any:
         "source": {"type": "text", "media_type": "text/plain", "data": result["text"]},
         "title": result.get("title"),
     }
-    asked = next((tool.get("citations") for tool in _dicts(body.get("tools")) if _is(tool, "web_fetch_")), None)
+    asked = next((tool.get("citations") for tool in dicts(body.get("tools")) if _is(tool, "web_fetch_")), None)
     return {
         "type": "web_fetch_result",
         "url": result.get("url") or part.arguments.get("url") or "",
@@ -342,7 +338,7 @@ def _use(block: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 def _error_code(content: Any, block: Mapping[str, Any]) -> str | None:
     """The code of a failure that says no more than its code; of MCP its text."""
     if block.get("type") == "mcp_tool_result":
-        texts = [item.get("text") for item in _dicts(content)]
+        texts = [item.get("text") for item in dicts(content)]
         return str(texts[0]) if block.get("is_error") is True and len(texts) == 1 else None
     if not isinstance(content, Mapping) or content.get("error_message") is not None:
         return None
@@ -352,8 +348,8 @@ def _error_code(content: Any, block: Mapping[str, Any]) -> str | None:
 
 def _plain(content: Any) -> Any:
     """A search's pages without their type; all else as it is."""
-    if isinstance(content, list) and all(item.get("type") == "web_search_result" for item in _dicts(content)):
-        return [{key: value for key, value in item.items() if key != "type"} for item in _dicts(content)]
+    if isinstance(content, list) and all(item.get("type") == "web_search_result" for item in dicts(content)):
+        return [{key: value for key, value in item.items() if key != "type"} for item in dicts(content)]
     return content
 
 
@@ -407,7 +403,7 @@ def _brought(
     pages: dict[str, Mapping[str, Any]] = {}
 
     def walk(content: Any) -> None:
-        for block in _dicts(content):
+        for block in dicts(content):
             kind, inner = block.get("type"), block.get("content")
             if kind == "document":
                 documents.append(block)
@@ -416,11 +412,11 @@ def _brought(
             elif kind == "tool_result":
                 walk(inner)
             elif kind == "web_search_tool_result":
-                pages.update({page["url"]: page for page in _dicts(inner) if isinstance(page.get("url"), str)})
+                pages.update({page["url"]: page for page in dicts(inner) if isinstance(page.get("url"), str)})
             elif kind == "web_fetch_tool_result" and isinstance(inner, dict) and isinstance(inner.get("content"), dict):
                 documents.append({**inner["content"], "url": inner.get("url")})
 
-    for message in _dicts(body.get("messages")):
+    for message in dicts(body.get("messages")):
         walk(message.get("content"))
     walk(list(earlier))
     return documents, results, pages
@@ -496,6 +492,6 @@ def _span(text: str, data: str) -> tuple[int, int]:
 
 def _block_with(text: str, content: Any) -> tuple[int, str]:
     """The first block that has a text, else the first; and what is in it."""
-    texts = [str(block.get("text", "")) for block in _dicts(content)] or [text]
+    texts = [str(block.get("text", "")) for block in dicts(content)] or [text]
     found = next((index for index, each in enumerate(texts) if text and text in each), 0)
     return found, texts[found]

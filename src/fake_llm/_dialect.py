@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -31,6 +31,7 @@ __all__ = [
     "ReadyPart",
     "WireEvent",
     "as_written",
+    "dicts",
     "free_text",
     "json_kind",
     "media",
@@ -39,6 +40,8 @@ __all__ = [
     "named_results",
     "parsed",
     "parsed_arguments",
+    "reach",
+    "string",
     "text_of",
 ]
 
@@ -442,6 +445,23 @@ def as_written(text: str) -> Mapping[str, Any] | str:
     """Tool call arguments out of an answer: parsed where they are written with the same bytes again, else the text."""
     value = parsed_arguments(text)
     return value if isinstance(value, dict) and _json.text(value) == text else text
+
+
+def dicts(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list; nothing of anything else."""
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+
+
+def string(value: Any) -> str:
+    """A text; `""` for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def reach(value: Any, *path: str) -> Any:
+    """What stands at a path of nested objects; `None` where one of them is missing."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def json_kind(value: Any) -> str:

@@ -23,10 +23,12 @@ from fake_llm._dialect import (
     Ids,
     ReadyPart,
     WireEvent,
+    dicts,
     media,
     merge,
     message,
     parsed_arguments,
+    string,
 )
 from fake_llm._model import (
     AUTO,
@@ -82,7 +84,7 @@ def read(request: Request, body: Any) -> View:
     tools: dict[str, ToolSpec] = {}
     whole = _read_tools(body.get("tools"), tools) and not _continues(body)
     later: list[Any] = []
-    for item in _dicts(body.get("messages")):
+    for item in dicts(body.get("messages")):
         role = item.get("role")
         if role == "assistant":
             messages.append(_assistant(item.get("content")))
@@ -118,16 +120,12 @@ def _previous(body: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
-
-
 def _parts(content: Any) -> Iterable[Mapping[str, Any]]:
-    return ({"type": "text", "text": content},) if isinstance(content, str) else _dicts(content)
+    return ({"type": "text", "text": content},) if isinstance(content, str) else dicts(content)
 
 
 def _joined(content: Any) -> str:
-    return content if isinstance(content, str) else "\n".join(_texts(_dicts(content)))
+    return content if isinstance(content, str) else "\n".join(_texts(dicts(content)))
 
 
 def _texts(parts: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -154,12 +152,12 @@ def _assistant(content: Any) -> Message:
     texts: list[str] = []
     calls: list[SentToolCall] = []
     thoughts: list[str] = []
-    for part in _dicts(content):
+    for part in dicts(content):
         kind = part.get("type")
         if kind == "tool_use":
-            calls.append(SentToolCall(_string(part.get("name")), part.get("input"), _id_of(part.get("id"))))
+            calls.append(SentToolCall(string(part.get("name")), part.get("input"), _id_of(part.get("id"))))
         elif kind == "thinking":
-            thoughts.append(_string(part.get("thinking")))
+            thoughts.append(string(part.get("thinking")))
         elif (text := _text(part)) is not None:
             texts.append(text)
     return message("assistant", texts, calls, thinking="\n".join(thoughts))
@@ -171,7 +169,7 @@ def _user(content: Any) -> list[Message]:
         return [Message("user", content)]
     results: list[Message] = []
     rest: list[Mapping[str, Any]] = []
-    for part in _dicts(content):
+    for part in dicts(content):
         if part.get("type") == "tool_result":
             texts = _result_texts(part.get("content"))
             result = ToolResult(_id_of(part.get("tool_use_id")), "", "\n".join(texts), part.get("is_error") is True)
@@ -187,15 +185,11 @@ def _result_texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
     texts: list[str] = []
-    for part in _dicts(content):
+    for part in dicts(content):
         name = part.get("tool_name") if part.get("type") == "tool_reference" else None
         text = name if isinstance(name, str) else _text(part)
         texts.append(_json.text(part) if text is None else text)
     return texts
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _id_of(value: Any) -> str | None:
@@ -205,7 +199,7 @@ def _id_of(value: Any) -> str | None:
 def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
     """Put the tools that the client runs into `into`; false where a toolset stands for tools it doesn't name."""
     whole = True
-    for tool in _dicts(tools):
+    for tool in dicts(tools):
         name, kind, schema = tool.get("name"), tool.get("type"), tool.get("input_schema")
         if not isinstance(name, str):
             whole &= not (isinstance(kind, str) and "_toolset_" in kind)
@@ -213,7 +207,7 @@ def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
             into[name] = ToolSpec(
                 name,
                 schema if isinstance(schema, dict) else {},
-                _string(tool.get("description")),
+                string(tool.get("description")),
                 tool.get("strict") is True,
             )
     return whole
@@ -221,7 +215,7 @@ def _read_tools(tools: Any, into: dict[str, ToolSpec]) -> bool:
 
 def _added_tools(content: Any) -> list[Any]:
     """Tools defined in the middle of a conversation (beta `inline-tools`, 2026-09)."""
-    added = (part.get("tool") for part in _dicts(content) if part.get("type") == "tool_addition")
+    added = (part.get("tool") for part in dicts(content) if part.get("type") == "tool_addition")
     return [tool.get("definition") for tool in added if isinstance(tool, dict)]
 
 
@@ -907,7 +901,7 @@ _DIRECT: Final = {"type": "direct"}
 
 def parts(body: Mapping[str, Any]) -> Reply:
     """A whole answer read back into a turn."""
-    said = _parts_of(list(_dicts(list(body.get("content") or ()))))
+    said = _parts_of(list(dicts(list(body.get("content") or ()))))
     details = body.get("stop_details")
     explanation = details.get("explanation") if isinstance(details, Mapping) else None
     if isinstance(explanation, str):
@@ -929,8 +923,8 @@ def _parts_of(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
     while at < len(blocks):
         block, taken = blocks[at], 1
         if block.get("type") == "text" and block.get("citations"):
-            text = _string(block.get("text"))
-            for location in _dicts(list(block["citations"])):
+            text = string(block.get("text"))
+            for location in dicts(list(block["citations"])):
                 source, title = _claude_blocks.source_of(location)
                 said.append(Citation(text, source, title))
                 text = ""
@@ -946,7 +940,7 @@ def _parts_of(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
 def _part(block: Mapping[str, Any]) -> str | ToolCall | Thinking | None:
     kind = block.get("type")
     if kind == "text":
-        return _string(block.get("text"))
+        return string(block.get("text"))
     if kind == "tool_use":
         given = block.get("input")
         arguments = given if isinstance(given, (Mapping, str)) else {} if given is None else _json.text(given)
@@ -955,13 +949,11 @@ def _part(block: Mapping[str, Any]) -> str | ToolCall | Thinking | None:
             for key, value in block.items()
             if key not in ("type", "id", "name", "input") and value is not None and value != _DIRECT
         }
-        return ToolCall(
-            _string(block.get("name")) or "unnamed", arguments, _id_of(block.get("id")), extra=extra or None
-        )
+        return ToolCall(string(block.get("name")) or "unnamed", arguments, _id_of(block.get("id")), extra=extra or None)
     if kind == "thinking":
-        return Thinking(_string(block.get("thinking")), _id_of(block.get("signature")))
+        return Thinking(string(block.get("thinking")), _id_of(block.get("signature")))
     if kind == "redacted_thinking":
-        return Thinking("", _string(block.get("data")), redacted=True)
+        return Thinking("", string(block.get("data")), redacted=True)
     return None
 
 

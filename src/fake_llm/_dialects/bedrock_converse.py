@@ -21,11 +21,14 @@ from fake_llm._dialect import (
     Ids,
     ReadyPart,
     WireEvent,
+    dicts,
     json_kind,
     media,
     merge,
     message,
     parsed_arguments,
+    reach,
+    string,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
@@ -78,32 +81,17 @@ def read(request: Request, body: Any) -> View:
     if not isinstance(body, dict):
         return View()
     messages: list[Message] = []
-    for item in _dicts(body.get("messages")):
+    for item in dicts(body.get("messages")):
         messages += [_assistant(item)] if item.get("role") == "assistant" else _user(item)
     return View(
         tuple(messages),
-        "\n".join(_texts(_dicts(body.get("system")))),
+        "\n".join(_texts(dicts(body.get("system")))),
         _tools(body.get("toolConfig")),
         _tool_choice(body.get("toolConfig")),
         _schema(body.get("outputConfig")),
         _params(body),
         server_tools=_server_tools(body.get("toolConfig")),
     )
-
-
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _object(value: Any, *path: str) -> Any:
-    """What stands at a path of nested objects; `None` where one of them is missing."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -113,14 +101,14 @@ def _texts(blocks: Iterable[Mapping[str, Any]]) -> list[str]:
 def _text(block: Mapping[str, Any]) -> str | None:
     if isinstance(block.get("text"), str):
         return str(block["text"])
-    guarded = _object(block, "guardContent", "text", "text")
+    guarded = reach(block, "guardContent", "text", "text")
     if isinstance(guarded, str):
         return guarded
     if "json" in block:
         return _json.text(block["json"])
     for kind in ("citationsContent", "searchResult"):
         if kind in block:
-            return "\n".join(_texts(_dicts(_object(block, kind, "content"))))
+            return "\n".join(_texts(dicts(reach(block, kind, "content"))))
     return next((media(shown) for kind, shown in _MEDIA.items() if kind in block), None)
 
 
@@ -128,14 +116,14 @@ def _assistant(item: Mapping[str, Any]) -> Message:
     texts: list[str] = []
     calls: list[SentToolCall] = []
     thoughts: list[str] = []
-    for block in _dicts(item.get("content")):
+    for block in dicts(item.get("content")):
         if "toolUse" in block:
             call = block["toolUse"] if isinstance(block["toolUse"], dict) else {}
             if call.get("type") == _SERVER:
                 continue  # Bedrock ran it: nobody has to answer it
-            calls.append(SentToolCall(_string(call.get("name")), call.get("input"), call.get("toolUseId")))
+            calls.append(SentToolCall(string(call.get("name")), call.get("input"), call.get("toolUseId")))
         elif "reasoningContent" in block:
-            thoughts += [text for text in (_object(block, "reasoningContent", "reasoningText", "text"),) if text]
+            thoughts += [text for text in (reach(block, "reasoningContent", "reasoningText", "text"),) if text]
         elif (text := _text(block)) is not None:
             texts.append(text)
     return message("assistant", texts, calls, thinking="\n".join(thoughts))
@@ -145,12 +133,12 @@ def _user(item: Mapping[str, Any]) -> list[Message]:
     """One `tool` message for each result, then the rest, if there is any."""
     results: list[Message] = []
     rest: list[Mapping[str, Any]] = []
-    for block in _dicts(item.get("content")):
+    for block in dicts(item.get("content")):
         given = block.get("toolResult")
         if not isinstance(given, dict):
             rest.append(block)
             continue
-        texts = _texts(_dicts(given.get("content")))
+        texts = _texts(dicts(given.get("content")))
         result = ToolResult(given.get("toolUseId"), "", "\n".join(texts), given.get("status") == "error")
         results.append(message("tool", texts, tool_results=(result,)))
     role: Role = "system" if item.get("role") == "system" else "user"
@@ -159,15 +147,15 @@ def _user(item: Mapping[str, Any]) -> list[Message]:
 
 def _tools(config: Any) -> dict[str, ToolSpec]:
     tools: dict[str, ToolSpec] = {}
-    for tool in _dicts(_object(config, "tools")):
+    for tool in dicts(reach(config, "tools")):
         spec = tool.get("toolSpec")
-        name = _object(spec, "name")
+        name = reach(spec, "name")
         if isinstance(spec, dict) and isinstance(name, str):
-            schema = _object(spec, "inputSchema", "json")
+            schema = reach(spec, "inputSchema", "json")
             tools[name] = ToolSpec(
                 name,
                 schema if isinstance(schema, dict) else {},
-                _string(spec.get("description")),
+                string(spec.get("description")),
                 spec.get("strict") is True,
             )
     return tools
@@ -175,23 +163,23 @@ def _tools(config: Any) -> dict[str, ToolSpec]:
 
 def _server_tools(config: Any) -> frozenset[str]:
     """The tools of Bedrock's own, by their names there and by those of a `ServerTool`."""
-    found = {_string(_object(tool, "systemTool", "name")) for tool in _dicts(_object(config, "tools"))} - {""}
+    found = {string(reach(tool, "systemTool", "name")) for tool in dicts(reach(config, "tools"))} - {""}
     return frozenset(found | {_NEUTRAL_TOOLS.get(name, name) for name in found})
 
 
 def _tool_choice(config: Any) -> ToolChoice:
-    choice = _object(config, "toolChoice")
+    choice = reach(config, "toolChoice")
     if not isinstance(choice, dict):
         return AUTO
     if "any" in choice:
         return ToolChoice("any", None)
-    named = _object(choice, "tool", "name")
+    named = reach(choice, "tool", "name")
     return ToolChoice("tool", named) if isinstance(named, str) else AUTO
 
 
 def _schema(config: Any) -> Mapping[str, Any] | None:
     """The schema of structured output, which travels as a text (2026)."""
-    given = _object(config, "textFormat", "structure", "jsonSchema", "schema")
+    given = reach(config, "textFormat", "structure", "jsonSchema", "schema")
     if given is None:
         return None
     schema = parsed_arguments(given)
@@ -236,13 +224,13 @@ def check(request: Request, body: Any) -> Error | None:
     if not isinstance(body, dict):
         return Error(400, f"The format of your request is invalid: expected an object, found {json_kind(body)}")
     for where, kind, what in _TYPES:
-        value = _object(body, *where.split("."))
+        value = reach(body, *where.split("."))
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             return Error(400, _MALFORMED.format(where=where, what=f"Member must be {what}"))
     wrong = _wrong_lists(body)
     for index, item in enumerate(body.get("messages") or ()):
         wrong = wrong or _wrong_message(f"messages.{index + 1}.member", item)
-    wrong = wrong or _wrong_tools(_object(body, "toolConfig", "tools") or ()) or _wrong_conversation(body)
+    wrong = wrong or _wrong_tools(reach(body, "toolConfig", "tools") or ()) or _wrong_conversation(body)
     return None if wrong is None else Error(400, wrong)
 
 
@@ -273,7 +261,7 @@ _LISTS: Final[tuple[tuple[str, type, str], ...]] = (
 
 def _wrong_lists(body: Mapping[str, Any]) -> str | None:
     for where, listed, what in _LISTS:
-        if any(not isinstance(item, listed) for item in _object(body, *where.split(".")) or ()):
+        if any(not isinstance(item, listed) for item in reach(body, *where.split(".")) or ()):
             return _MALFORMED.format(where=where, what=f"Member must be a list of {what}")
     for path in body.get("additionalModelResponseFieldPaths") or ():
         if not path.startswith("/"):
@@ -286,9 +274,9 @@ def _wrong_tools(tools: Iterable[Mapping[str, Any]]) -> str | None:
         if "toolSpec" not in tool:
             continue
         where = f"toolConfig.tools.{index + 1}.member.toolSpec"
-        if not isinstance(_object(tool, "toolSpec", "name"), str):
+        if not isinstance(reach(tool, "toolSpec", "name"), str):
             return _MALFORMED.format(where=f"{where}.name", what="Member must not be null")
-        if not isinstance(_object(tool, "toolSpec", "inputSchema", "json"), dict):
+        if not isinstance(reach(tool, "toolSpec", "inputSchema", "json"), dict):
             return f"The value at {where.replace(f'.{index + 1}.member', f'.{index}')}.inputSchema.json.type must be one of the following: object."
     return None
 
@@ -310,8 +298,8 @@ def _wrong_message(where: str, item: Any) -> str | None:
             return _MALFORMED.format(where=f"{where}.content", what="Member must be a list of objects")
         place = f"{where}.content.{index + 1}.member"
         for name, wanted, what in _BLOCKS:
-            value = _object(block, *name.split("."))
-            parent = _object(block, *name.split(".")[:-1]) if "." in name else None
+            value = reach(block, *name.split("."))
+            parent = reach(block, *name.split(".")[:-1]) if "." in name else None
             if (value is None and parent is not None) or (value is not None and not isinstance(value, wanted)):
                 wrong = "Member must not be null" if value is None else f"Member must be {what}"
                 return _MALFORMED.format(where=f"{place}.{name}", what=wrong)
@@ -402,7 +390,7 @@ def document(exchange: Exchange) -> dict[str, Any]:
 def _reason(exchange: Exchange) -> str:
     """The vendor's word; a filter is the guardrail that the request names."""
     reason = exchange.choice.finish_reason
-    if reason == "content_filter" and _object(exchange.body, "guardrailConfig", "guardrailIdentifier"):
+    if reason == "content_filter" and reach(exchange.body, "guardrailConfig", "guardrailIdentifier"):
         return _INTERVENED
     return _REASONS.get(reason, reason)
 
@@ -521,14 +509,14 @@ def _citation(exchange: Exchange, part: Citation) -> dict[str, Any]:
     title = {} if part.title is None else {"title": part.title}
     for index, given in enumerate(block["searchResult"] for block in _sent(exchange.body, "searchResult")):
         if given.get("source") == part.source:
-            texts = _texts(_dicts(given.get("content")))
+            texts = _texts(dicts(given.get("content")))
             at = next((place for place, text in enumerate(texts) if part.text in text), 0)
             where = {"end": at + 1, "searchResultIndex": index, "start": at}
             return {
                 "location": {"searchResultLocation": where},
                 "source": part.source,
                 "sourceContent": [{"text": texts[at] if texts else part.text}],
-                "title": part.title or _string(given.get("title")),
+                "title": part.title or string(given.get("title")),
             }
     address = urlsplit(part.source)
     if address.scheme in ("http", "https"):
@@ -539,22 +527,22 @@ def _citation(exchange: Exchange, part: Citation) -> dict[str, Any]:
 
 def _sent(body: Any, kind: str) -> Iterator[Mapping[str, Any]]:
     """The blocks of one kind that the request brought, those in results of tools too, in order."""
-    for item in _dicts(_object(body, "messages")):
-        for block in _dicts(item.get("content")):
-            for inner in (block, *_dicts(_object(block, "toolResult", "content"))):
+    for item in dicts(reach(body, "messages")):
+        for block in dicts(item.get("content")):
+            for inner in (block, *dicts(reach(block, "toolResult", "content"))):
                 if isinstance(inner.get(kind), dict):
                     yield inner
 
 
 def _in_document(index: int, given: Mapping[str, Any], text: str) -> tuple[dict[str, Any], str]:
     """The place of a text in a document, and what is quoted: letters of a text, chunks, else pages."""
-    whole = _object(given, "source", "text")
+    whole = reach(given, "source", "text")
     if isinstance(whole, str):
         start = max(0, whole.find(text))
         end = start + len(text) if text in whole else len(whole)
         return {"documentChar": {"documentIndex": index, "end": end, "start": start}}, whole[start:end]
-    if _object(given, "source", "content") is not None:
-        chunks = _texts(_dicts(_object(given, "source", "content")))
+    if reach(given, "source", "content") is not None:
+        chunks = _texts(dicts(reach(given, "source", "content")))
         at = next((place for place, chunk in enumerate(chunks) if text in chunk), 0)
         return {"documentChunk": {"documentIndex": index, "end": at + 1, "start": at}}, chunks[at] if chunks else text
     return {"documentPage": {"documentIndex": index, "end": 2, "start": 1}}, text
@@ -630,7 +618,7 @@ def _lasting(body: Any) -> str | None:
 
 def _fields(exchange: Exchange) -> dict[str, Any]:
     """The fields of the model's own answer that the request asks for; one that isn't there is left out."""
-    paths = _object(exchange.body, "additionalModelResponseFieldPaths")
+    paths = reach(exchange.body, "additionalModelResponseFieldPaths")
     if not isinstance(paths, list):
         return {}
     own = _own_answer(exchange)
@@ -647,7 +635,7 @@ def _own_answer(exchange: Exchange) -> dict[str, Any]:
     reason = _reason(exchange)
     if not _is_claude(exchange):
         return {"stopReason": reason}
-    stops = _object(exchange.body, "inferenceConfig", "stopSequences")
+    stops = reach(exchange.body, "inferenceConfig", "stopSequences")
     met = stops[0] if reason == "stop_sequence" and isinstance(stops, list) and stops else None
     return {"role": "assistant", "stop_reason": reason, "stop_sequence": met, "type": "message"}
 
@@ -656,9 +644,9 @@ def _aside(exchange: Exchange) -> dict[str, Any]:
     """What repeats the request: its latency and tier, and the trace of its guardrail."""
     found: dict[str, Any] = {}
     for name in ("performanceConfig", "serviceTier"):
-        if isinstance(_object(exchange.body, name), dict):
+        if isinstance(reach(exchange.body, name), dict):
             found[name] = exchange.body[name]
-    trace = _object(exchange.body, "guardrailConfig", "trace")
+    trace = reach(exchange.body, "guardrailConfig", "trace")
     if isinstance(trace, str) and trace.startswith("enabled"):
         found["trace"] = {"guardrail": _guarded(exchange)}
     return found
@@ -666,7 +654,7 @@ def _aside(exchange: Exchange) -> dict[str, Any]:
 
 def _guarded(exchange: Exchange) -> dict[str, Any]:
     """What the guardrail found: one filter of content, in the answer if there is one, else in the request."""
-    name = _string(_object(exchange.body, "guardrailConfig", "guardrailIdentifier")).rpartition("/")[2]
+    name = string(reach(exchange.body, "guardrailConfig", "guardrailIdentifier")).rpartition("/")[2]
     intervened = _reason(exchange) == _INTERVENED
     asked = sum(len(item.text) for item in exchange.view.messages)
     answer = exchange.choice.text
@@ -853,7 +841,7 @@ _KEPT: Final = ("additionalModelResponseFields", "trace", "performanceConfig", "
 
 def parts(body: Mapping[str, Any]) -> Reply:
     """A whole answer read back into a turn."""
-    blocks = list(_dicts(_object(body, "output", "message", "content")))
+    blocks = list(dicts(reach(body, "output", "message", "content")))
     results = {block["toolResult"].get("toolUseId"): block["toolResult"] for block in blocks if "toolResult" in block}
     reason = body.get("stopReason")
     kept = {name: body[name] for name in _KEPT if name in body}
@@ -872,15 +860,15 @@ def _part(block: Mapping[str, Any], results: Mapping[Any, Any]) -> ReadyPart | N
             return _ran(call, results.get(call.get("toolUseId")))
         given = call.get("input")
         arguments = given if isinstance(given, (Mapping, str)) else _json.text(given)
-        return ToolCall(_string(call.get("name")) or "unnamed", arguments, call.get("toolUseId"))
+        return ToolCall(string(call.get("name")) or "unnamed", arguments, call.get("toolUseId"))
     if "toolResult" in block:
         return None
     if "reasoningContent" in block:
-        redacted = _object(block, "reasoningContent", "redactedContent")
+        redacted = reach(block, "reasoningContent", "redactedContent")
         if redacted is not None:
             return Thinking("", redacted, redacted=True)
-        thought = _object(block, "reasoningContent", "reasoningText")
-        return Thinking(_string(_object(thought, "text")), _object(thought, "signature"))
+        thought = reach(block, "reasoningContent", "reasoningText")
+        return Thinking(string(reach(thought, "text")), reach(thought, "signature"))
     if "image" in block:
         return _shown(block["image"])
     if "citationsContent" in block:
@@ -890,12 +878,12 @@ def _part(block: Mapping[str, Any], results: Mapping[Any, Any]) -> ReadyPart | N
 
 def _ran(call: Mapping[str, Any], given: Any) -> ServerTool:
     """A tool that Bedrock ran, with its result as it was sent."""
-    name = _string(call.get("name")) or "unnamed"
+    name = string(call.get("name")) or "unnamed"
     name, input_ = _NEUTRAL_TOOLS.get(name, name), call.get("input")
     arguments = input_ if isinstance(input_, Mapping) else {}
     if not isinstance(given, Mapping):
         return ServerTool(name, arguments, None, call.get("toolUseId"))
-    content = list(_dicts(given.get("content")))
+    content = list(dicts(given.get("content")))
     if given.get("status") == "error":
         return ServerTool(name, arguments, None, call.get("toolUseId"), error="\n".join(_texts(content)))
     return ServerTool(name, arguments, content[0].get("json", {}) if content else {}, call.get("toolUseId"))
@@ -903,18 +891,18 @@ def _ran(call: Mapping[str, Any], given: Any) -> ServerTool:
 
 def _shown(image: Mapping[str, Any]) -> Image:
     source, kind = image.get("source"), f"image/{image.get('format') or 'png'}"
-    data = _object(source, "bytes")
+    data = reach(source, "bytes")
     if isinstance(data, str):
         data = base64.b64decode(data)
-    return Image(data or _string(_object(source, "s3Location", "uri")), kind)
+    return Image(data or string(reach(source, "s3Location", "uri")), kind)
 
 
 def _cited(block: Mapping[str, Any]) -> Citation | str:
     """A text with the first of its sources; one without any is text."""
-    text = "\n".join(_texts(_dicts(block.get("content"))))
-    for citation in _dicts(block.get("citations")):
+    text = "\n".join(_texts(dicts(block.get("content"))))
+    for citation in dicts(block.get("citations")):
         title = citation.get("title")
-        source = _object(citation, "location", "web", "url") or citation.get("source") or title
+        source = reach(citation, "location", "web", "url") or citation.get("source") or title
         if isinstance(source, str) and source:
             return Citation(text, source, title if isinstance(title, str) else None)
     return text

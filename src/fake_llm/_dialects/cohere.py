@@ -23,10 +23,13 @@ from fake_llm._dialect import (
     Ids,
     WireEvent,
     as_written,
+    dicts,
     media,
     merge,
     message,
     parsed_arguments,
+    reach,
+    string,
     text_of,
 )
 from fake_llm._errors import ScriptMismatchError, clipped, sentence
@@ -51,23 +54,8 @@ __all__ = ["BAD_JSON", "CHAT_V1", "CHAT_V2", "GENERATE_V1", "refused", "wrong_ty
 # --- what all of them share ----------------------------------------------------------------------
 
 
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
-
-
-def _object(value: Any, *path: str) -> Any:
-    """What stands at a path of nested objects; `None` where one of them is missing."""
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _model(request: Request, body: Any) -> str:
-    return _string(body.get("model"))
+    return string(body.get("model"))
 
 
 def _stream(request: Request, body: Any) -> bool:
@@ -109,15 +97,15 @@ def _counts(usage: Usage) -> dict[str, Any]:
 
 def _counted(found: Any) -> Usage | None:
     """The same read back, what is billed otherwise among the details."""
-    tokens = _object(found, "tokens") or _object(found, "billed_units")
+    tokens = reach(found, "tokens") or reach(found, "billed_units")
     if not isinstance(tokens, Mapping):
         return None
-    billed = _object(found, "billed_units")
+    billed = reach(found, "billed_units")
     other = billed if isinstance(billed, Mapping) and billed != tokens else None
     return Usage(
         _whole(tokens.get("input_tokens")),
         _whole(tokens.get("output_tokens")),
-        _whole(_object(found, "cached_tokens")),
+        _whole(reach(found, "cached_tokens")),
         reasoning_tokens=_whole(tokens.get("reasoning_tokens")),
         details={} if other is None else {"billed_units": {key: other[key] for key in other}},
     )
@@ -256,39 +244,37 @@ _CHOICES: Final = {"REQUIRED": ToolChoice("any"), "NONE": ToolChoice("none")}
 
 
 def _read_v2(request: Request, body: Any) -> View:
-    messages = tuple(map(_message, _dicts(body.get("messages"))))
+    messages = tuple(map(_message, dicts(body.get("messages"))))
     return View(
         messages,
         "\n".join(item.text for item in messages if item.role == "system"),
         _tools_v2(body),
-        _CHOICES.get(_string(body.get("tool_choice")), AUTO),
+        _CHOICES.get(string(body.get("tool_choice")), AUTO),
         _schema(body),
         _params(body, _V2_TAKEN),
     )
 
 
 def _message(item: Mapping[str, Any]) -> Message:
-    role: Role = _ROLES.get(_string(item.get("role")).lower(), "user")
+    role: Role = _ROLES.get(string(item.get("role")).lower(), "user")
     texts = _texts(item.get("content"))
     if role == "tool":
         result = ToolResult(item.get("tool_call_id"), "", "\n".join(texts))
         return message("tool", texts, tool_results=(result,))
     if role != "assistant":
         return message(role, texts)
-    thoughts = (_string(part.get("thinking")) for part in _dicts(item.get("content")))
+    thoughts = (string(part.get("thinking")) for part in dicts(item.get("content")))
     return message(
         "assistant",
-        [text for text in (_string(item.get("tool_plan")), *texts) if text],
-        [_sent_call(call) for call in _dicts(item.get("tool_calls"))],
+        [text for text in (string(item.get("tool_plan")), *texts) if text],
+        [_sent_call(call) for call in dicts(item.get("tool_calls"))],
         thinking="\n".join(filter(None, thoughts)),
     )
 
 
 def _sent_call(call: Mapping[str, Any]) -> SentToolCall:
     called = call.get("function")
-    return SentToolCall(
-        _string(_object(called, "name")), parsed_arguments(_object(called, "arguments")), call.get("id")
-    )
+    return SentToolCall(string(reach(called, "name")), parsed_arguments(reach(called, "arguments")), call.get("id"))
 
 
 def _texts(content: Any) -> list[str]:
@@ -302,20 +288,20 @@ def _text(part: Any) -> str | None:
     if not isinstance(part, dict):
         return None
     if part.get("type") == "document":
-        return _said_by(_object(part, "document", "data"))
-    shown = _MEDIA.get(_string(part.get("type")))
+        return _said_by(reach(part, "document", "data"))
+    shown = _MEDIA.get(string(part.get("type")))
     return media(shown) if shown is not None else part["text"] if isinstance(part.get("text"), str) else None
 
 
 def _tools_v2(body: Mapping[str, Any]) -> dict[str, ToolSpec]:
     tools: dict[str, ToolSpec] = {}
-    for tool in _dicts(body.get("tools")):
-        name, schema = _object(tool, "function", "name"), _object(tool, "function", "parameters")
+    for tool in dicts(body.get("tools")):
+        name, schema = reach(tool, "function", "name"), reach(tool, "function", "parameters")
         if isinstance(name, str):
             tools[name] = ToolSpec(
                 name,
                 schema if isinstance(schema, dict) else {},
-                _string(_object(tool, "function", "description")),
+                string(reach(tool, "function", "description")),
                 body.get("strict_tools") is True,
             )
     return tools
@@ -414,10 +400,10 @@ class _Block:
 
 def _thinks(body: Mapping[str, Any]) -> bool:
     """Whether the model thinks: it was told to, or does unless it is told not to."""
-    asked = _object(body, "thinking", "type")
+    asked = reach(body, "thinking", "type")
     if asked is not None:
         return bool(asked == "enabled")
-    name = _string(body.get("model"))
+    name = string(body.get("model"))
     return "reasoning" in name or "command-a-plus" in name
 
 
@@ -513,7 +499,7 @@ def _source(part: Citation, known: Mapping[str, dict[str, Any]]) -> dict[str, An
 
 
 def _title(source: Mapping[str, Any]) -> Any:
-    return _object(source, "document", "title") or _object(source, "tool_output", "title")
+    return reach(source, "document", "title") or reach(source, "tool_output", "title")
 
 
 def _refuse_unknown(part: Citation, ids: Sequence[str]) -> None:
@@ -538,13 +524,13 @@ def _sources(body: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         data = item.get("data", item) if isinstance(item, dict) else item
         document = data if isinstance(data, dict) else {"text": data}
         found[id_] = {"type": "document", "id": id_, "document": {"id": id_, **document}}
-    for sent in _dicts(body.get("messages")):
+    for sent in dicts(body.get("messages")):
         if sent.get("role") == "tool":
             content = sent.get("content")
-            for number, part in enumerate([{"text": content}] if isinstance(content, str) else _dicts(content)):
-                id_ = _object(part, "document", "id")
+            for number, part in enumerate([{"text": content}] if isinstance(content, str) else dicts(content)):
+                id_ = reach(part, "document", "id")
                 id_ = id_ if isinstance(id_, str) else f"{sent.get('tool_call_id')}:{number}"
-                data = _object(part, "document", "data")
+                data = reach(part, "document", "data")
                 output = data if isinstance(data, dict) else {"content": part.get("text", data)}
                 found[id_] = {"type": "tool", "id": id_, "tool_output": output}
     return found
@@ -559,7 +545,7 @@ def _pieces(exchange: Exchange, block: _Block) -> Iterator[tuple[tuple[int, str]
     cut = [(index, piece) for index, _ in block.parts for piece in choice.pieces(index)]
     if block.kind == "text" and (choice.logprobs is not None or exchange.body.get("logprobs") is True):
         given = [_entry(item) for item in choice.logprobs or ()]
-        if given and len(block.parts) == 1 and "".join(_string(item.get("text")) for item in given) == block.text:
+        if given and len(block.parts) == 1 and "".join(string(item.get("text")) for item in given) == block.text:
             cut = [(block.parts[0][0], item["text"]) for item in given]
         for place, pair in enumerate(cut):
             made = {"text": pair[1], "token_ids": [place + 1], "logprobs": [_PROBABLY]}
@@ -647,17 +633,17 @@ _NEUTRAL: Final = {
 
 def _parts_v2(body: Mapping[str, Any]) -> Reply:
     said = body["message"]
-    citations = list(_dicts(said.get("citations")))
+    citations = list(dicts(said.get("citations")))
     found: list[Any] = []
-    for index, part in enumerate(_dicts(said.get("content"))):
+    for index, part in enumerate(dicts(said.get("content"))):
         if isinstance(part.get("thinking"), str):
             found.append(Thinking(part["thinking"]))
         else:
             mine = [one for one in citations if one.get("type") != "PLAN" and one.get("content_index", index) == index]
-            found += _cited(_string(part.get("text")), mine)
-    found += _cited(_string(said.get("tool_plan")), [one for one in citations if one.get("type") == "PLAN"])
-    for call in _dicts(said.get("tool_calls")):
-        name, text = _object(call, "function", "name"), _string(_object(call, "function", "arguments"))
+            found += _cited(string(part.get("text")), mine)
+    found += _cited(string(said.get("tool_plan")), [one for one in citations if one.get("type") == "PLAN"])
+    for call in dicts(said.get("tool_calls")):
+        name, text = reach(call, "function", "name"), string(reach(call, "function", "arguments"))
         found.append(ToolCall(name or "unnamed", as_written(text), call.get("id")))
     reason = body.get("finish_reason")
     probabilities = body.get("logprobs")
@@ -675,8 +661,8 @@ def _cited(text: str, citations: Sequence[Mapping[str, Any]]) -> Iterator[str | 
     at = 0
     for entry in sorted(citations, key=lambda one: _whole(one.get("start"))):
         start, end = _whole(entry.get("start")), _whole(entry.get("end"))
-        source = next(_dicts(entry.get("sources")), {})
-        id_ = _string(source.get("id")) or next(iter(entry.get("document_ids") or ()), "")
+        source = next(dicts(entry.get("sources")), {})
+        id_ = string(source.get("id")) or next(iter(entry.get("document_ids") or ()), "")
         if not id_ or start < at or end > len(text):
             continue
         if start > at:
@@ -733,15 +719,15 @@ _PYTHON: Final = {
 
 
 def _read_v1(request: Request, body: Any) -> View:
-    messages = [one for item in _dicts(body.get("chat_history")) for one in _turn(item)]
-    if _string(body.get("message")):
+    messages = [one for item in dicts(body.get("chat_history")) for one in _turn(item)]
+    if string(body.get("message")):
         messages.append(message("user", [body["message"]]))
     messages += _results(body.get("tool_results"))
-    system = [_string(body.get("preamble")), *(item.text for item in messages if item.role == "system")]
+    system = [string(body.get("preamble")), *(item.text for item in messages if item.role == "system")]
     return View(
         tuple(messages),
         "\n".join(filter(None, system)),
-        {tool["name"]: _tool_v1(tool) for tool in _dicts(body.get("tools")) if isinstance(tool.get("name"), str)},
+        {tool["name"]: _tool_v1(tool) for tool in dicts(body.get("tools")) if isinstance(tool.get("name"), str)},
         AUTO,
         _schema(body),
         _params(body, _V1_TAKEN),
@@ -750,22 +736,22 @@ def _read_v1(request: Request, body: Any) -> View:
 
 
 def _turn(item: Mapping[str, Any]) -> list[Message]:
-    role = _V1_ROLES.get(_string(item.get("role")).lower(), "user")
+    role = _V1_ROLES.get(string(item.get("role")).lower(), "user")
     if role == "tool":
         return _results(item.get("tool_results"))
     calls = (
-        SentToolCall(_string(call.get("name")), call.get("parameters"), call.get("generation_id"))
-        for call in _dicts(item.get("tool_calls"))
+        SentToolCall(string(call.get("name")), call.get("parameters"), call.get("generation_id"))
+        for call in dicts(item.get("tool_calls"))
     )
-    return [message(role, [_string(item.get("message"))], tuple(calls))]
+    return [message(role, [string(item.get("message"))], tuple(calls))]
 
 
 def _results(given: Any) -> list[Message]:
     """One `tool` message for each result."""
     found: list[Message] = []
-    for item in _dicts(given):
-        text = "\n".join(map(_said_by, _dicts(item.get("outputs"))))
-        name, id_ = _string(_object(item, "call", "name")), _object(item, "call", "generation_id")
+    for item in dicts(given):
+        text = "\n".join(map(_said_by, dicts(item.get("outputs"))))
+        name, id_ = string(reach(item, "call", "name")), reach(item, "call", "generation_id")
         found.append(message("tool", [text], tool_results=(ToolResult(id_, name, text),)))
     return found
 
@@ -779,11 +765,11 @@ def _tool_v1(tool: Mapping[str, Any]) -> ToolSpec:
         "properties": {name: _property(one) for name, one in defined.items()},
         "required": [name for name, one in defined.items() if one.get("required") is True],
     }
-    return ToolSpec(tool["name"], schema if defined else {}, _string(tool.get("description")))
+    return ToolSpec(tool["name"], schema if defined else {}, string(tool.get("description")))
 
 
 def _property(one: Mapping[str, Any]) -> dict[str, Any]:
-    kind = _string(one.get("type")).partition("[")[0].lower()
+    kind = string(one.get("type")).partition("[")[0].lower()
     kind = _PYTHON.get(kind, kind)
     typed = {"type": kind} if kind in _PYTHON.values() else {}
     told = {"description": one["description"]} if isinstance(one.get("description"), str) else {}
@@ -893,7 +879,7 @@ def _documents_v1(body: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The documents of the request, by id."""
     given = body.get("documents")
     return {
-        _string(item.get("id")) or f"doc_{number}": item
+        string(item.get("id")) or f"doc_{number}": item
         for number, item in enumerate(given if isinstance(given, list) else ())
         if isinstance(item, dict)
     }
@@ -959,10 +945,10 @@ def _failure_events_v1(exchange: Exchange, error: Error) -> list[WireEvent]:
 
 
 def _parts_v1(body: Mapping[str, Any]) -> Reply:
-    found: list[Any] = list(_cited(_string(body["text"]), list(_dicts(body.get("citations")))))
+    found: list[Any] = list(_cited(string(body["text"]), list(dicts(body.get("citations")))))
     found += [
         ToolCall(call.get("name") or "unnamed", call.get("parameters") or {}, call.get("generation_id"))
-        for call in _dicts(body.get("tool_calls"))
+        for call in dicts(body.get("tool_calls"))
     ]
     reason = body.get("finish_reason")
     neutral = _NEUTRAL | {"COMPLETE": None, "ERROR_TOXIC": "content_filter"}
@@ -1066,7 +1052,7 @@ def _failure_events_generate(exchange: Exchange, error: Error) -> list[WireEvent
 
 
 def _parts_generate(body: Mapping[str, Any]) -> Reply:
-    first, *others = (_one_generated(item) for item in _dicts(body["generations"]))
+    first, *others = (_one_generated(item) for item in dicts(body["generations"]))
     usage = _counted(body.get("meta"))
     return first.replace(id=body.get("id"), usage=usage, choices=tuple(others))
 

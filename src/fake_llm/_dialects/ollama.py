@@ -11,11 +11,24 @@ import datetime as dt
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from fake_llm import _json
-from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, media, merge, message, parsed_arguments
+from fake_llm._dialect import (
+    Choice,
+    Delta,
+    Dialect,
+    Exchange,
+    Ids,
+    WireEvent,
+    dicts,
+    media,
+    merge,
+    message,
+    parsed_arguments,
+    string,
+)
 from fake_llm._errors import ScriptMismatchError, sentence
 from fake_llm._model import (
     AUTO,
@@ -63,12 +76,12 @@ def read_chat(request: Request, body: Any) -> View:
         return View()
     messages: list[Message] = []
     waiting: list[str] = []
-    for item in _dicts(body.get("messages")):
-        role = _string(item.get("role")).lower()
+    for item in dicts(body.get("messages")):
+        role = string(item.get("role")).lower()
         if role == "tool":
             messages.append(_result(item, waiting.pop(0) if waiting else ""))
         elif role == "assistant":
-            said = message("assistant", _texts(item), _calls(item), thinking=_string(item.get("thinking")))
+            said = message("assistant", _texts(item), _calls(item), thinking=string(item.get("thinking")))
             waiting = [call.name for call in said.tool_calls]
             messages.append(said)
         else:
@@ -82,15 +95,7 @@ def read_generate(request: Request, body: Any) -> View:
     if not isinstance(body, dict):
         return View()
     texts = _texts({"content": body.get("prompt"), "images": body.get("images")})
-    return View((message("user", texts),), _string(body.get("system")), {}, AUTO, _schema(body), _params(body))
-
-
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return View((message("user", texts),), string(body.get("system")), {}, AUTO, _schema(body), _params(body))
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -100,21 +105,21 @@ def _object(value: Any) -> Mapping[str, Any]:
 def _texts(item: Mapping[str, Any]) -> list[str]:
     images = item.get("images")
     shown: list[str] = [media("[image]") for _ in images] if isinstance(images, list) else []
-    content = _string(item.get("content"))
+    content = string(item.get("content"))
     return [content, *shown] if content or not shown else shown
 
 
 def _calls(item: Mapping[str, Any]) -> list[SentToolCall]:
-    called = ((call, _object(call.get("function"))) for call in _dicts(item.get("tool_calls")))
+    called = ((call, _object(call.get("function"))) for call in dicts(item.get("tool_calls")))
     return [
-        SentToolCall(_string(function.get("name")), function.get("arguments", {}), call.get("id") or None)
+        SentToolCall(string(function.get("name")), function.get("arguments", {}), call.get("id") or None)
         for call, function in called
     ]
 
 
 def _result(item: Mapping[str, Any], waiting: str) -> Message:
     """A tool's result; one that says neither a name nor an id answers the next call that hasn't been answered."""
-    id_, name = item.get("tool_call_id") or None, _string(item.get("tool_name")) or _string(item.get("name"))
+    id_, name = item.get("tool_call_id") or None, string(item.get("tool_name")) or string(item.get("name"))
     texts = _texts(item)
     result = ToolResult(id_, name or ("" if id_ else waiting), "\n".join(texts), is_error=False)
     return message("tool", texts, tool_results=(result,))
@@ -122,13 +127,13 @@ def _result(item: Mapping[str, Any], waiting: str) -> Message:
 
 def _tools(body: Mapping[str, Any]) -> dict[str, ToolSpec]:
     tools: dict[str, ToolSpec] = {}
-    for tool in _dicts(body.get("tools")):
+    for tool in dicts(body.get("tools")):
         function = _object(tool.get("function"))
         name = function.get("name")
         if isinstance(name, str):
             parameters = function.get("parameters")
             schema = parameters if isinstance(parameters, dict) else {}
-            tools[name] = ToolSpec(name, schema, _string(function.get("description")), strict=False)
+            tools[name] = ToolSpec(name, schema, string(function.get("description")), strict=False)
     return tools
 
 
@@ -150,12 +155,12 @@ def stream(request: Request, body: Any) -> bool:
 
 def name_of(request: Request, body: Any) -> str:
     """The model that the body names; older clients call it a name."""
-    return _string(body.get("model")) or _string(body.get("name")) if isinstance(body, dict) else ""
+    return string(body.get("model")) or string(body.get("name")) if isinstance(body, dict) else ""
 
 
 def model(request: Request, body: Any) -> str:
     """The model that the body names."""
-    return _string(body.get("model")) if isinstance(body, dict) else ""
+    return string(body.get("model")) if isinstance(body, dict) else ""
 
 
 def idle(body: Any) -> str | None:
@@ -702,7 +707,7 @@ def parts_chat(body: Mapping[str, Any]) -> Reply:
     """A whole answer of a chat read back into a turn."""
     said = _object(body["message"])
     calls = [
-        ToolCall(_string(function.get("name")) or "unnamed", _given(function.get("arguments")), call.get("id"))
+        ToolCall(string(function.get("name")) or "unnamed", _given(function.get("arguments")), call.get("id"))
         for call in said.get("tool_calls") or ()
         for function in (_object(call.get("function")),)
     ]
