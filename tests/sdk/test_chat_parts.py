@@ -199,3 +199,15 @@ def test_an_object_of_the_sdk_is_streamed_again(part: Any) -> None:
         assert [note.to_dict() for note in message.annotations] in [delta.get("annotations") for delta in said]
     if message.audio:
         assert "".join((delta.get("audio") or {}).get("data", "") for delta in said) == message.audio.data
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.mistral.ai/v1", "http://localhost:11434/v1", "https://api.together.xyz/v1"]
+)
+@fake_llm.intercept([[Refusal("No. "), "But this: ", Refusal("no.")]] * 2)
+def test_a_refusal_among_texts_is_where_it_was_said_on_a_host_without_refusals(url: str) -> None:
+    asked: dict[str, Any] = {"model": "m", "messages": HI}
+    whole = client(url, strict=False).chat.completions.create(**asked).choices[0].message.content
+    chunks = client(url, strict=False).chat.completions.create(**asked, stream=True)
+    streamed = "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+    assert (whole, streamed) == ("No. But this: no.",) * 2
