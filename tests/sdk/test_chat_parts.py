@@ -216,3 +216,15 @@ def test_one_more_source_is_of_the_same_text() -> None:
             ("https://a.example", 11, 15),
             ("https://b.example", 11, 15),
         ]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.mistral.ai/v1", "http://localhost:11434/v1", "https://api.together.xyz/v1"]
+)
+@fake_llm.intercept([[Refusal("No. "), "But this: ", Refusal("no.")]] * 2)
+def test_a_refusal_among_texts_is_where_it_was_said_on_a_host_without_refusals(url: str) -> None:
+    asked: dict[str, Any] = {"model": "m", "messages": HI}
+    whole = client(url, strict=False).chat.completions.create(**asked).choices[0].message.content
+    chunks = client(url, strict=False).chat.completions.create(**asked, stream=True)
+    streamed = "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+    assert (whole, streamed) == ("No. But this: no.",) * 2
