@@ -84,6 +84,8 @@ def test_a_batch_is_answered_from_the_script(ask: Driver, fake_llm: FakeLLM) -> 
     counts = batch.request_counts
     assert (counts.total, counts.completed, counts.failed, batch.metadata) == (3, 2, 1, {"a": "b"})
     good = lines_of(ask, batch.output_file_id)
+    if batch.usage is not None:  # before openai 2 its SDK didn't know
+        assert batch.usage.total_tokens == sum(one["response"]["body"]["usage"]["total_tokens"] for one in good) > 0
     assert [(one["custom_id"], one["response"]["status_code"]) for one in good] == [("line-1", 200), ("line-3", 200)]
     said = [one["response"]["body"]["choices"][0]["message"]["content"] for one in good]
     assert said == ["One.", "Three."]

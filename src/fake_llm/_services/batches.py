@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fake_llm import _json
-from fake_llm._dialect import CREATED, Exchange
+from fake_llm._dialect import CREATED, Exchange, reach
 from fake_llm._framing import BOM
 from fake_llm._model import Fault, Headers, Request, Response
 from fake_llm._services import files
@@ -248,7 +248,30 @@ def _openai(batch: Batch, status: str) -> _Json:
         "cancelling_at": CREATED if batch.cancelled else None,
         "cancelled_at": CREATED if status == "cancelled" else None,
         "request_counts": {"total": total, "completed": batch.count(good=True), "failed": batch.count(good=False)},
+        "usage": _openai_usage(batch),
         "metadata": batch.asked.get("metadata"),
+    }
+
+
+def _openai_usage(batch: Batch) -> _Json:
+    """The tokens of all lines, whichever of OpenAI's vocabularies counts them."""
+    spent = [reach(document, "usage") or {} for _, document in batch.results or ()]
+
+    def total(*names: str, within: tuple[str, ...] = ()) -> int:
+        holders = [next((one[name] for name in within if name in one), {}) if within else one for one in spent]
+        counts = (next((one[name] for name in names if name in one), 0) for one in holders)
+        return sum(count for count in counts if isinstance(count, int))
+
+    return {
+        "input_tokens": total("input_tokens", "prompt_tokens"),
+        "output_tokens": total("output_tokens", "completion_tokens"),
+        "total_tokens": total("total_tokens"),
+        "input_tokens_details": {
+            "cached_tokens": total("cached_tokens", within=("input_tokens_details", "prompt_tokens_details"))
+        },
+        "output_tokens_details": {
+            "reasoning_tokens": total("reasoning_tokens", within=("output_tokens_details", "completion_tokens_details"))
+        },
     }
 
 

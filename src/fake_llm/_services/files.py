@@ -17,6 +17,8 @@ from fake_llm._turns import Error
 __all__ = ["content", "create", "delete", "find", "list_all", "put", "retrieve"]
 
 SHELF = "files"
+_MONTH = 30 * 86_400
+"""How long the files of batches are kept, in seconds (recorded 2026); time stands still here."""
 
 
 def put(store: Store, key: str, filename: str, data: bytes, purpose: str) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def put(store: Store, key: str, filename: str, data: bytes, purpose: str) -> dic
             "filename": filename,
             "bytes": len(data),
             "created_at": CREATED,
-            "expires_at": None,
+            "expires_at": CREATED + _MONTH if purpose.startswith("batch") else None,
             "status": "processed",
             "status_details": None,
         },
@@ -65,7 +67,8 @@ def list_all(store: Store, exchange: Exchange) -> dict[str, Any]:
     """`GET /v1/files`, of one `purpose` where that is asked for."""
     purpose = exchange.request.query.get("purpose")
     documents = [document for _, document in store.shelf(SHELF).values()]
-    return page(exchange, (one for one in documents if purpose in (None, one["purpose"])), usual=10_000)
+    shown = page(exchange, (one for one in documents if purpose in (None, one["purpose"])), usual=10_000)
+    return {name: shown[name] for name in ("object", "data", "has_more", "first_id", "last_id")}
 
 
 def retrieve(store: Store, exchange: Exchange) -> dict[str, Any] | Error:
