@@ -708,7 +708,7 @@ def test_an_unknown_path_of_a_host_of_ones_own_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "hosts", [{"h": "nope"}, {"": "openai"}, {"h": 5}, {5: "openai"}, "h", {"h": "voyageai"}], ids=shown
+    "hosts", [{"h": "nope"}, {"": "openai"}, {"h": 5}, {5: "openai"}, "h", {"h": "aleph_alpha"}], ids=shown
 )
 def test_hosts_that_cannot_be(hosts: Any) -> None:
     with pytest.raises(ScriptError, match="hosts"):

@@ -240,8 +240,14 @@ def paths_near(provider: Provider, method: str, path: str) -> list[str]:
     """The paths that are answered, for people: those most like the one that was asked for, in the order of the table."""
     paths = [*dict.fromkeys(f"{row.method} {provider.prefix_of(row)}{row.path}" for row in provider.endpoints)]
     asked = f"{method} {path}"
-    first, *others = paths or [""]  # the first is that of chat
-    near = [first, *(difflib.get_close_matches(asked, others, _PATHS - 1, 0) if len(paths) > _PATHS else others)]
+    chats = {
+        f"{row.method} {provider.prefix_of(row)}{row.path}" for row in provider.endpoints if row.operation == "chat"
+    }
+    of_chat = difflib.get_close_matches(asked, [written for written in paths if written in chats], 2, 0)
+    named = [*dict.fromkeys((*paths[:1], *of_chat))]
+    others = [written for written in paths if written not in named]
+    near = [*named, *difflib.get_close_matches(asked, others, _PATHS - len(named), 0)]
+    near = near if len(paths) > _PATHS else paths
     shown = [written for written in paths if written in near]
     left = len(paths) - len(shown)
     return [*shown, f"and {left} more (fake-llm providers {provider.name})"] if left else shown
