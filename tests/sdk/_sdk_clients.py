@@ -18,7 +18,7 @@ import importlib
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -2656,6 +2656,20 @@ TEXT_CLIENTS: tuple[Client, ...] = (
     OpenAICompletions("openai", "AsyncOpenAI", Completions, **_OPENAI_TEXT | _ESSENTIAL),
 )
 """Those that have nothing but text, neither tools nor schemas."""
+
+
+def present(clients: Iterable[Client]) -> tuple[Client, ...]:
+    """The clients that can be asked in this environment, and for each reason why others can't the first of these."""
+    reasons: set[str] = set()
+    found: list[Client] = []
+    for client in clients:
+        if client.unable is None or client.unable not in reasons:
+            found.append(client)
+            reasons.add(client.unable or "")
+    return tuple(found)
+
+
+HERE = present(CLIENTS)
 
 
 def skip_unless_able(client: Client, mode: str, needs: tuple[str, ...] = ()) -> None:

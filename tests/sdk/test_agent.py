@@ -11,12 +11,12 @@ import pytest
 
 import fake_llm
 from _ids import shown
-from _sdk_clients import CLIENTS, TOOLS, Client, skip_unless_able
+from _sdk_clients import HERE, TOOLS, Client, skip_unless_able
 from fake_llm import Thinking, ToolCall
 
 PROMPT = "Weather in Paris?"
 LOOPS = [
-    pytest.param(client, mode, id=f"{client!r}-{mode}") for client in CLIENTS for mode in ("whole", "stream", "helper")
+    pytest.param(client, mode, id=f"{client!r}-{mode}") for client in HERE for mode in ("whole", "stream", "helper")
 ]
 
 
@@ -100,7 +100,7 @@ def test_parallel_calls_with_thinking_are_fed_back(client: Client, mode: str) ->
 @pytest.mark.parametrize("mode", ["whole", "stream"])
 def test_the_same_run_sends_and_gives_the_same_bytes(mode: str) -> None:
     """Ids and times are made from the request alone."""
-    for client in (client for client in CLIENTS if client.unable is None):
+    for client in (client for client in HERE if client.unable is None):
 
         async def loop(client: Client = client) -> list[Any]:
             with fake_llm.intercept([ToolCall("get_weather", {"city": "Paris"}), "Sunny."]) as fake:
@@ -110,7 +110,7 @@ def test_the_same_run_sends_and_gives_the_same_bytes(mode: str) -> None:
         assert client.run(loop()) == client.run(loop())
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=shown)
+@pytest.mark.parametrize("client", HERE, ids=shown)
 def test_what_is_left_of_a_script_is_told(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -141,7 +141,7 @@ def test_a_call_too_many_is_told_in_place(client: Client, mode: str) -> None:
     client.run(loop())
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=shown)
+@pytest.mark.parametrize("client", HERE, ids=shown)
 def test_a_tool_that_is_not_offered_is_told_in_place(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -156,7 +156,7 @@ def test_a_tool_that_is_not_offered_is_told_in_place(client: Client) -> None:
     client.run(loop())
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=shown)
+@pytest.mark.parametrize("client", [client for client in HERE if client.is_async], ids=shown)
 def test_agents_at_once_answer_to_rules_of_their_own(client: Client) -> None:
     skip_unless_able(client, "whole")
 
@@ -176,7 +176,7 @@ def test_agents_at_once_answer_to_rules_of_their_own(client: Client) -> None:
 
 @pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")  # openai leaves its own at [DONE]
 @pytest.mark.parametrize("mode", ["whole", "stream", "helper"])
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client.is_async], ids=shown)
+@pytest.mark.parametrize("client", [client for client in HERE if client.is_async], ids=shown)
 def test_async_clients_on_trio(client: Client, mode: str) -> None:
     skip_unless_able(client, mode, ("trio",))
 
@@ -197,7 +197,7 @@ def test_async_clients_on_trio(client: Client, mode: str) -> None:
 
 def test_one_script_serves_every_client() -> None:
     script = fake_llm.intercept([ToolCall("get_weather", {"city": "Paris"}), "It is sunny in Paris."])
-    able = [client for client in CLIENTS if client.unable is None]
+    able = [client for client in HERE if client.unable is None]
     for client in able:
 
         async def loop(client: Client = client) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fake_llm
 from _ids import shown
-from _sdk_clients import CLIENTS, Called, Client, skip_unless_able
+from _sdk_clients import HERE, Called, Client, skip_unless_able
 from fake_llm import Reply, Thinking, ToolCall, Usage
 
 ANY = {"type": "object", "properties": {}}
@@ -49,7 +49,7 @@ def calls_of(turn: list[Any]) -> tuple[Called, ...]:
 
 
 @pytest.mark.parametrize("mode", ["whole", "stream", "helper"])
-@pytest.mark.parametrize("client", CLIENTS, ids=shown)
+@pytest.mark.parametrize("client", HERE, ids=shown)
 def test_what_is_read_is_what_was_said(client: Client, mode: str) -> None:
     skip_unless_able(client, mode)
 
@@ -67,7 +67,7 @@ def test_what_is_read_is_what_was_said(client: Client, mode: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=shown)
+@pytest.mark.parametrize("client", HERE, ids=shown)
 def test_a_stream_says_the_same_as_a_whole_answer(client: Client) -> None:
     skip_unless_able(client, "whole", ("thinking",))
     names = ["text", "tool_calls", "thinking", "refusal", "finish", "usage", "choices"]
