@@ -992,7 +992,10 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             *_fetched("/imgproxy/{name...}"),
         ),
         base_urls="TOGETHER_BASE_URL",
-        credentials=(("together", "TOGETHER_API_KEY", "fake-llm", ()),),
+        credentials=(
+            ("together", "TOGETHER_API_KEY", "fake-llm", ()),
+            ("litellm", "TOGETHERAI_API_KEY", "fake-llm", ("TOGETHER_API_KEY", "TOGETHER_AI_API_KEY")),
+        ),
     ),
     _compatible(
         "fireworks",

@@ -196,6 +196,7 @@ def test_embeddings(model: str, options: dict[str, Any]) -> None:
     assert fake.calls[0].user_texts == ("Hello",)
 
 
+@needs("google-genai")  # LiteLLM counts by its types, else by itself
 def test_tokens_are_counted() -> None:
     with fake_llm.intercept() as fake:
         counted = asyncio.run(litellm.acount_tokens(model="gemini/gemini-2.5-flash", messages=ASKED))

@@ -61,7 +61,13 @@ def test_a_tool_call_its_result_and_the_answer(client: Client, mode: str) -> Non
         assert (sent.name, sent.arguments) == ("get_weather", {"city": "Paris"})
         assert fake.calls[1].tool_results[0].id == sent.id
         assert len(fake.calls) == 2
-        assert {call.operation for call in fake.side_calls} <= {"warm_up", "harnesses", "models", "token"}  # by the SDK
+        assert {call.operation for call in fake.side_calls} <= {
+            "warm_up",
+            "harnesses",
+            "models",
+            "projects",
+            "token",
+        }  # by the SDK
         assert fake.remaining == 0
 
     client.run(loop())

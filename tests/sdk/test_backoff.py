@@ -24,7 +24,7 @@ from _capability import has, needs
 from fake_llm import Error, Raw, _backoff
 from fake_llm._stacks import STACKS
 
-pytestmark = pytest.mark.filterwarnings("ignore:Items .* on TypedDict class")  # of litellm's types, by pydantic
+pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class")  # of litellm's types, by pydantic
 ASKED = [{"role": "user", "content": "Hi"}]
 ANY = re.compile("")
 
