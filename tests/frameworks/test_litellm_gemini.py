@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fake_llm
-from _capability import load
+from _capability import load, needs
 from fake_llm import Citation, Error, Image, Reply, ServerTool, Thinking, ToolCall, Usage
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # its import asks for prices else
