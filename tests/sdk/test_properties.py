@@ -33,6 +33,8 @@ TURNS = st.one_of(
 CHUNKS = st.none() | st.integers(1, 20)
 COUNTS = st.integers(1, 10_000)
 PACE = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FEW = settings(PACE, max_examples=4)
+"""For clients that aren't thorough: their vocabulary has one that is."""
 
 
 async def heard(client: Client, reply: Reply, mode: str) -> Any:
@@ -53,7 +55,7 @@ def calls_of(turn: list[Any]) -> tuple[Called, ...]:
 def test_what_is_read_is_what_was_said(client: Client, mode: str) -> None:
     skip_unless_able(client, mode)
 
-    @PACE
+    @(PACE if client.thorough else FEW)
     @given(turn=TURNS, chunk_size=CHUNKS, spent=st.tuples(COUNTS, COUNTS))
     def check(turn: list[Any], chunk_size: int | None, spent: tuple[int, int]) -> None:
         answer = client.run(heard(client, Reply(*turn, chunk_size=chunk_size, usage=Usage(*spent)), mode))
@@ -74,7 +76,7 @@ def test_a_stream_says_the_same_as_a_whole_answer(client: Client) -> None:
     if "names its model" in client.can:
         names.append("model")
 
-    @PACE
+    @(PACE if client.thorough else FEW)
     @given(thinking=st.none() | TEXTS.map(Thinking), turn=TURNS, chunk_size=CHUNKS)
     def check(thinking: Thinking | None, turn: list[Any], chunk_size: int | None) -> None:
         reply = Reply(*([thinking] if thinking else []), *turn, chunk_size=chunk_size)
