@@ -903,8 +903,8 @@ def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
 
 def _repeated(request: Request) -> bytes:
     """What of a body is the same in a retry."""
-    kind = request.headers.get("content-type", "")
-    return without_boundary(request) if kind.startswith("multipart/") else request.body
+    # a form begins with its boundary; headers are read where they must be only, for all of them have to be made then
+    return without_boundary(request) if request.body.startswith(b"--") else request.body
 
 
 def _default(options: Options) -> Turn | None:

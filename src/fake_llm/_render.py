@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -608,10 +609,16 @@ def _headers(
     exchange: Exchange, endpoint: Endpoint, content_type: str, more: Mapping[str, str] | None, framing: Framing
 ) -> HeaderItems:
     own = endpoint.difference.headers or endpoint.dialect.headers
-    headers: HeaderItems = (("content-type", content_type), *own(exchange))
+    headers: HeaderItems = (_typed(content_type), *own(exchange))
     if framing.gzip:
         headers = (*headers, ("content-encoding", "gzip"))
     return _over(headers, more) if more else headers
+
+
+@cache
+def _typed(content_type: str) -> tuple[str, str]:
+    """One header for all answers of a kind: the journal keeps them."""
+    return "content-type", content_type
 
 
 def _over(headers: HeaderItems, more: Mapping[str, str]) -> HeaderItems:

@@ -25,7 +25,22 @@ __tracebackhide__ = True  # pytest leaves these frames out of a report
 
 def headers(given: Any) -> Headers:
     """The headers of a request."""
-    return Headers([(_text(name), _text(value)) for name, value in given.items()])
+    return Headers([_usual(_text(name), _text(value)) for name, value in given.items()])
+
+
+_USUAL: dict[tuple[str, str], tuple[str, str]] = {}
+_SAME = frozenset({"accept", "accept-encoding", "connection", "content-type", "user-agent"})
+"""Headers that a client sends with every request: the journal keeps each of them once."""
+
+
+def _usual(name: str, value: str) -> tuple[str, str]:
+    pair = name, value
+    if name.lower() not in _SAME or len(_USUAL) > _MANY:
+        return _USUAL.get(pair, pair)
+    return _USUAL.setdefault(pair, pair)
+
+
+_MANY = 256
 
 
 def _text(value: Any) -> str:
