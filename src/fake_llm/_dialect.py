@@ -460,7 +460,7 @@ def string(value: Any) -> str:
 def reach(value: Any, *path: str) -> Any:
     """What stands at a path of nested objects; `None` where one of them is missing."""
     for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        value = value.get(key) if isinstance(value, (dict, Mapping)) else None
     return value
 
 

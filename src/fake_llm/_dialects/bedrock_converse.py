@@ -224,6 +224,8 @@ def check(request: Request, body: Any) -> Error | None:
     if not isinstance(body, dict):
         return Error(400, f"The format of your request is invalid: expected an object, found {json_kind(body)}")
     for where, kind, what in _TYPES:
+        if where.partition(".")[0] not in body:
+            continue
         value = reach(body, *where.split("."))
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             return Error(400, _MALFORMED.format(where=where, what=f"Member must be {what}"))
@@ -298,6 +300,8 @@ def _wrong_message(where: str, item: Any) -> str | None:
             return _MALFORMED.format(where=f"{where}.content", what="Member must be a list of objects")
         place = f"{where}.content.{index + 1}.member"
         for name, wanted, what in _BLOCKS:
+            if name.partition(".")[0] not in block:
+                continue
             value = reach(block, *name.split("."))
             parent = reach(block, *name.split(".")[:-1]) if "." in name else None
             if (value is None and parent is not None) or (value is not None and not isinstance(value, wanted)):
