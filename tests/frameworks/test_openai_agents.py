@@ -35,7 +35,7 @@ def _no_traces() -> Iterator[None]:
     agents.set_tracing_disabled(False)
 
 
-@agents.function_tool  # type: ignore[untyped-decorator]
+@agents.function_tool  # type: ignore[untyped-decorator]  # the package is loaded by name, so its types aren't seen
 def get_weather(city: str) -> str:
     """The weather of a city."""
     return f"sunny in {city}"

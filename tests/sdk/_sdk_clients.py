@@ -1581,7 +1581,8 @@ class Boto3(Client):
         return names[kind], statuses.get(kind)
 
     def status(self, error: BaseException) -> int | None:
-        return at(error, "response") and error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")  # type: ignore[attr-defined]
+        response: Any = at(error, "response")
+        return response and response.get("ResponseMetadata", {}).get("HTTPStatusCode")
 
 
 class Cohere(Client):

@@ -25,7 +25,7 @@ from fake_llm import Error, Raw, _backoff
 from fake_llm._stacks import STACKS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class")  # of litellm's types, by pydantic
-ASKED = [{"role": "user", "content": "Hi"}]
+ASKED: Any = [{"role": "user", "content": "Hi"}]
 ANY = re.compile("")
 
 
@@ -96,7 +96,8 @@ def boto3_in(mode: str) -> Callable[[], Any]:
         import boto3
         from botocore.config import Config
 
-        config = Config(retries={"mode": mode, "total_max_attempts": 4})  # type: ignore[arg-type]
+        retries: Any = {"mode": mode, "total_max_attempts": 4}
+        config = Config(retries=retries)
         client = boto3.session.Session().client("bedrock-runtime", config=config)
         return client.converse(
             modelId="amazon.nova-lite-v1:0", messages=[{"role": "user", "content": [{"text": "Hi"}]}]
@@ -108,7 +109,7 @@ def boto3_in(mode: str) -> Callable[[], Any]:
 def zai() -> Any:
     from zai import ZaiClient
 
-    return ZaiClient().chat.completions.create(model="glm-5", messages=ASKED)  # type: ignore[arg-type]
+    return ZaiClient().chat.completions.create(model="glm-5", messages=ASKED)
 
 
 LITELLM: dict[str, Any] = {"model": "anthropic/claude-sonnet-4-6", "messages": ASKED, "num_retries": 3}
@@ -149,27 +150,27 @@ def openrouter_sync() -> Any:
     from openrouter import OpenRouter
 
     with OpenRouter(api_key="x") as client:
-        return client.chat.send(model="openai/gpt-5", messages=ASKED)  # type: ignore[arg-type]
+        return client.chat.send(model="openai/gpt-5", messages=ASKED)
 
 
 async def openrouter_async() -> Any:
     from openrouter import OpenRouter
 
     async with OpenRouter(api_key="x") as client:
-        return await client.chat.send_async(model="openai/gpt-5", messages=ASKED)  # type: ignore[arg-type]
+        return await client.chat.send_async(model="openai/gpt-5", messages=ASKED)
 
 
 def cohere_sync() -> Any:
     import cohere
 
-    return cohere.ClientV2("x").chat(model="command-a-03-2025", messages=ASKED)  # type: ignore[arg-type]
+    return cohere.ClientV2("x").chat(model="command-a-03-2025", messages=ASKED)
 
 
 async def cohere_async() -> Any:
     import cohere
 
     async with cohere.AsyncClientV2("x") as client:
-        return await client.chat(model="command-a-03-2025", messages=ASKED)  # type: ignore[arg-type]
+        return await client.chat(model="command-a-03-2025", messages=ASKED)
 
 
 def replicate_sync() -> Any:

@@ -50,7 +50,8 @@ def answer(mode: str, **body: Any) -> Any:
 
 
 def plain(block: Any) -> dict[str, Any]:
-    return block.model_dump(mode="json", exclude_none=True)  # type: ignore[no-any-return]
+    dumped: dict[str, Any] = block.model_dump(mode="json", exclude_none=True)
+    return dumped
 
 
 def said(turn: Any, mode: str, *content: dict[str, Any], **more: Any) -> Any:
