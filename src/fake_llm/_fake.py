@@ -824,6 +824,7 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
+_CLIENT_ERROR: Final = 400
 _SERVER_ERROR: Final = 500
 
 
@@ -838,7 +839,9 @@ def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED
+    if answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED:
+        return True
+    return answer.status >= _CLIENT_ERROR and ("x-should-retry", "true") in answer.headers
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:

@@ -133,6 +133,25 @@ def test_the_attributes_of_anthropic() -> None:
     assert error.response.headers["anthropic-ratelimit-input-tokens-remaining"] == "0"
 
 
+@needs("openai>=2")
+def test_a_header_says_whether_to_ask_again() -> None:
+    import openai
+
+    def ask() -> Any:
+        return openai_client().with_options(max_retries=2).chat.completions.create(model="m", messages=ASKED)
+
+    again, never = {"x-should-retry": "true"}, {"x-should-retry": "false"}
+    with fake_llm.intercept([Error(400, headers=again), "Hello."]) as fake:
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2]
+    with fake_llm.intercept([Error(400, headers=again)]) as fake, pytest.raises(openai.BadRequestError):
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2, 3]
+    with fake_llm.intercept([Error(500, headers=never)]) as fake, pytest.raises(openai.InternalServerError):
+        ask()
+    assert len(fake.calls) == 1
+
+
 @needs("google-genai>=2")
 @pytest.mark.parametrize(("scripted", "seconds"), [(None, "30s"), (0.5, "0.5s")])
 def test_google_says_in_details_how_long_to_wait(scripted: float | None, seconds: str) -> None:
