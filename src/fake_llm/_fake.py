@@ -63,6 +63,7 @@ from fake_llm._script import (
     Verbatim,
     as_script,
     as_turn,
+    is_fault,
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
@@ -821,7 +822,7 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
         except BaseException as error:
             if _passes(error):
                 raise
-            if not isinstance(error, (TimeoutError, ConnectionError)):
+            if not is_fault(error):
                 raise FunctionTurnError(error) from error
             turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)

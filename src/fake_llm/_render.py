@@ -937,20 +937,42 @@ def _content_type(body: bytes) -> str:
 
 
 _TIMEOUT_KINDS: Final = (("Connect", "connect"), ("Pool", "pool"), ("Write", "write"))
+_PHASES: Final[Mapping[str, FaultKind]] = {
+    "connect": "connect_timeout",
+    "read": "read_timeout",
+    "write": "write_timeout",
+    "pool": "pool_timeout",
+    "total": "total_timeout",
+}
+"""The time-outs that a `TimeoutError` can name."""
+_BENEATH: Final[Mapping[str, FaultKind]] = {
+    "builtins.ConnectionError": "connect",
+    "builtins.ConnectionRefusedError": "connect",
+    "builtins.ConnectionResetError": "reset",
+    "builtins.ConnectionAbortedError": "disconnect",
+    "builtins.BrokenPipeError": "disconnect",  # clients go on to read when they can't write, and find it closed
+    "http.client.RemoteDisconnected": "disconnect",
+    "socket.gaierror": "dns",
+    "ssl.SSLCertVerificationError": "certificate",
+    "ssl.SSLError": "tls",
+}
+"""The exceptions of the standard library that become the client's own; a class that extends one is raised as it is."""
 
 
 def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     error = turn.instance()
-    text = str(error)
-    if type(error) is TimeoutError:
-        kind, seconds = _patience(timeouts)
-        return Rendered(Fault(kind, text), waited=seconds or 0.0)
-    if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
-        if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
-            return Rendered(Fault("disconnect", text))
-        return Rendered(Fault("connect", text))
+    text = str(error) if error.args else ""  # without any, those of TLS say "()"
+    kind = type(error)
+    if kind is TimeoutError:
+        if text in _PHASES:
+            return Rendered(Fault(_PHASES[text]), waited=getattr(timeouts, text) or 0.0)
+        patience, seconds = _patience(timeouts)
+        return Rendered(Fault(patience, text), waited=seconds or 0.0)
+    beneath = _BENEATH.get(f"{kind.__module__}.{kind.__qualname__}")
+    if beneath is not None:
+        return Rendered(Fault(beneath, text))
     waited = 0.0
-    name = type(error).__name__
+    name = kind.__name__
     if "Timeout" in name:
         phase = next((attribute for word, attribute in _TIMEOUT_KINDS if word in name), "read")
         waited = getattr(timeouts, phase) or 0.0
