@@ -18,7 +18,7 @@ from fake_llm._auto import automatic
 from fake_llm._dialect import Choice, Delta, Exchange, Plain, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
-from fake_llm._framing import PLAIN, Wire, cut
+from fake_llm._framing import PLAIN, AwsEventStream, Wire, bent, coding, cut, pack
 from fake_llm._model import (
     Event,
     Fault,
@@ -90,7 +90,9 @@ def render(
     if isinstance(turn, Verbatim):
         return _verbatim(turn, exchange, endpoint, pace, options)
     response = (
-        render_error(turn, exchange, endpoint) if isinstance(turn, Error) else _raw(turn, exchange, endpoint, pace)
+        _bent(render_error(turn, exchange, endpoint), pace, exchange)
+        if isinstance(turn, Error)
+        else _raw(turn, exchange, endpoint, pace)
     )
     return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
 
@@ -127,7 +129,7 @@ _FIRST_ERROR: Final = 400
 
 def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
     _fill(exchange, reply, endpoint, pace, options)
-    framing = pace.framing or PLAIN
+    framing = _fitting(pace.framing, exchange)
     if exchange.stream:
         response = _streamed(reply, exchange, endpoint, pace, framing)
     else:
@@ -415,7 +417,9 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
 def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framing) -> Response:
     then = reply.then
     if isinstance(then, Error):
-        return _with_headers(render_error(then, exchange, endpoint), reply.headers)
+        return _with_headers(
+            _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange), reply.headers
+        )
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
     if _goes_on(then):
         _begin(exchange, endpoint)
@@ -432,9 +436,9 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
             if isinstance(document, bytes)
             else endpoint.whole.encode(document, framing)
         )
-        if then is None and framing.split is None and not framing.gzip:
+        if then is None and framing.split is None and coding(framing) is None:
             return Response(200, headers, body)
-        pieces: list[Step] = [*cut([body], framing)]
+        pieces: list[Step] = [*cut(pack([body], framing), framing)]
         return Response(
             200,
             headers,
@@ -443,7 +447,7 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
             else tuple(pieces),
         )
     if isinstance(then, Garbage):
-        return Response(200, headers, steps=tuple(cut([then.data], framing)))
+        return Response(200, headers, steps=tuple(cut(pack([then.data], framing), framing)))
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
@@ -507,6 +511,7 @@ def _check_event(item: Any) -> None:
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
+    framing = _textual(framing, wire)
     _begin(exchange, endpoint)
     content, closing = endpoint.dialect.events(exchange)
     if endpoint.difference.events is not None:
@@ -548,7 +553,7 @@ def _steps(
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
     if not interval and stall is None:
-        return [*(pieces if framing is PLAIN else cut(pieces, framing))]
+        return [*(pieces if framing is PLAIN else cut(pack(pieces, framing), framing))]
     pauses: dict[int, float] = {}
     started = False
     for index, event in enumerate(events):
@@ -566,21 +571,62 @@ def _steps(
 
 
 def _paced(pieces: list[bytes], pauses: Mapping[int, float], framing: Framing) -> list[Step]:
-    if framing.gzip:
-        pieces = cut(pieces, Framing(gzip=True))
+    pieces = pack(pieces, framing)
     steps: list[Step] = []
     run: list[bytes] = []
-    splitting = Framing(split=framing.split)
+    before = 0
     for index, piece in enumerate(pieces):
         if index in pauses:
-            steps += [*cut(run, splitting), Pause(pauses[index])]
+            steps += [*cut(run, framing, before), Pause(pauses[index])]
+            before += sum(map(len, run))
             run = []
         run.append(piece)
     return [
         *steps,
-        *cut(run, splitting),
+        *cut(run, framing, before),
         *(Pause(seconds) for index, seconds in pauses.items() if index >= len(pieces)),
     ]
+
+
+def _fitting(framing: Framing | None, exchange: Exchange) -> Framing:
+    """The framing as this client can take it: compressed only if it offers that, cut as text only if it is text."""
+    if framing is None or framing is PLAIN:
+        return PLAIN
+    kind = coding(framing)
+    if kind is not None and not _offers(exchange.request.headers.get("accept-encoding", ""), kind):
+        return replace(framing, gzip=None, deflate=None)
+    return replace(framing, split=None) if kind is not None and isinstance(framing.split, str) else framing
+
+
+def _textual(framing: Framing, wire: Wire | None) -> Framing:
+    """The framing without cuts that only a text has, for frames that are none."""
+    binary = isinstance(wire, AwsEventStream) and isinstance(framing.split, str)
+    return replace(framing, split=None) if binary else framing
+
+
+def _offers(accepted: str, kind: str) -> bool:
+    """Whether an `Accept-Encoding` names this coding, or any, and doesn't rule it out."""
+    said: dict[str, bool] = {}
+    for item in accepted.lower().split(","):
+        name, _, weight = item.partition(";")
+        said[name.strip()] = weight.replace(" ", "").removeprefix("q=").strip("0.") != "" or not weight
+    return said.get(kind, said.get("*", False))
+
+
+def _bent(response: Response, pace: Pace, exchange: Exchange) -> Response:
+    """A ready answer as the framing says."""
+    framing = _fitting(pace.framing, exchange)
+    if framing is PLAIN or response.steps is not None or not response.body:
+        return response
+    body, headers = response.body, response.headers
+    if any(name.lower() == "content-type" and "json" in value for name, value in headers):
+        body = bent(body, framing)
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
+    if kind is None and framing.split is None:
+        return replace(response, body=body)
+    return replace(response, headers=headers, body=b"", steps=tuple(cut(pack([body], framing), framing)))
 
 
 def _goes_on(then: Then | None) -> bool:
@@ -610,8 +656,9 @@ def _headers(
 ) -> HeaderItems:
     own = endpoint.difference.headers or endpoint.dialect.headers
     headers: HeaderItems = (_typed(content_type), *own(exchange))
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     return _over(headers, more) if more else headers
 
 
@@ -654,12 +701,15 @@ def render_service(
     if isinstance(made, list):
         wire = endpoint.wire_of(exchange.request)
         assert wire is not None, "a service that streams has a wire in its row"
-        end = wire.end(PLAIN)
-        pieces = [*wire.encode(made, PLAIN), *([end] if end else [])]
-        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, PLAIN), steps=tuple(pieces))
+        framing = _textual(_fitting(pace.framing, exchange), wire)
+        end = wire.end(framing)
+        pieces = cut(pack([*wire.encode(made, framing), *([end] if end else [])], framing), framing)
+        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, framing), steps=tuple(pieces))
     elif not isinstance(made, Response):
         headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
         made = Response(200, headers, endpoint.whole.encode(made))
+    if made.steps is None:
+        made = _bent(made, pace, exchange)
     return _timed(
         _with_headers(made, None if reply is None else reply.headers),
         pace.delay or 0.0,
@@ -714,19 +764,20 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
     if exchange.stream:
         return _reply(reply.replace(check=False), exchange, endpoint, _merged(pace, reply), options)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
-    response = Response(200, headers, endpoint.whole.encode(turn.document, pace.framing or PLAIN))
+    response = _bent(Response(200, headers, endpoint.whole.encode(turn.document)), pace, exchange)
     rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
     return replace(rendered, usage=reply.usage)
 
 
 def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Response:
-    framing = turn.framing or pace.framing or PLAIN
-    goes_on = _goes_on(turn.then)
     wire = endpoint.wire_of(exchange.request)
+    framing = _textual(_fitting(turn.framing or pace.framing, exchange), wire)
+    goes_on = _goes_on(turn.then)
     failed: list[Any] = []
     if isinstance(turn.then, Error):
         if not exchange.stream or wire is None:
-            return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
+            failure = _bent(render_error(turn.then, exchange, endpoint), Pace(framing=framing), exchange)
+            return _with_headers(failure, turn.headers)
         failed = _failure_events(turn.then, exchange, endpoint)
     end = turn.then.data if isinstance(turn.then, Garbage) else b""
     if isinstance(turn.body, list):
@@ -743,13 +794,14 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     if end:
         pieces.append(end)
     headers: HeaderItems = (("content-type", content_type),)
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     if turn.headers:
         headers = _over(headers, turn.headers)
-    if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
+    if turn.then is None and len(pieces) == 1 and framing.split is None and kind is None:
         return Response(turn.status, headers, pieces[0])
-    steps: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pieces, framing)]
+    steps: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack(pieces, framing), framing)]
     if not goes_on and not failed:
         steps.extend(_after(turn.then, exchange))
     return Response(turn.status, headers, steps=tuple(steps))
