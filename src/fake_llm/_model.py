@@ -229,11 +229,12 @@ class Response:
     Attributes:
         status: The status code.
         headers: Names and values in the order they are sent; no `content-length`, no
-            `transfer-encoding`: these follow from the body.
+            `transfer-encoding`: these are said by `framed`.
         body: The whole body, when it isn't streamed.
         steps: The body in steps, when it is streamed or breaks off: each `bytes` reaches the client as
             one read, a `Pause` is waited out, a `Fault` ends it.
         delay: Seconds to wait before the status line.
+        length: The `content-length` of a body in steps, where it has one; more than what comes of one that breaks off.
     """
 
     status: int
@@ -241,6 +242,13 @@ class Response:
     body: bytes = b""
     steps: tuple[Step, ...] | None = None
     delay: float = 0.0
+    length: int | None = None
+
+    def framed(self) -> tuple[str, str]:
+        """The header that says where the body ends."""
+        if self.steps is not None and self.length is None:
+            return "transfer-encoding", "chunked"
+        return "content-length", str(len(self.body) if self.length is None else self.length)
 
     def bodiless(self, method: str) -> bool:
         """Whether HTTP has no body there, whatever stands in this one."""

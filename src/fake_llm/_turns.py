@@ -491,39 +491,88 @@ PART_TYPES = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Disconnect(_Value):
-    """The connection breaks after the parts given.
+    """The connection breaks: after the parts given, or at a place in the answer as it would have been.
+
+    Args:
+        after_bytes: The place: so many bytes of the body have been sent, as they travel (compressed where they are), and
+            `call.response.body` has them. 0 is after the headers.
+        after_events: The place: so many events of the stream have been sent whole, the terminator (`[DONE]`) among them.
+            An answer that isn't streamed has none: its body doesn't come at all.
+
+    Raises:
+        ScriptError: Both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=Disconnect())
     Reply('Hel', then=Disconnect())
+    >>> Reply("Hello there", then=Disconnect(after_events=2))
+    Reply('Hello there', then=Disconnect(after_events=2))
     """
+
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_place(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stall(_Value):
     """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on.
 
+    Args:
+        seconds: Without them, what ends the silence is the client's own read time-out.
+        after_bytes: The place, as in `Disconnect`.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: Seconds that can't be, both places, or one that isn't a whole number.
+
     >>> Reply("Hel", then=Stall())
     Reply('Hel', then=Stall())
     """
 
     seconds: float | None = None
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_number(self.seconds, "Stall", "seconds")
+        check_place(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EndOfStream(_Value):
-    """The stream ends cleanly, without the vendor's closing events.
+    """The stream ends cleanly, without the vendor's closing events, or at a place in the answer as it would have been.
+
+    Args:
+        after_bytes: The place, as in `Disconnect`; of a whole answer it leaves the beginning of its JSON.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: Both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=EndOfStream())
     Reply('Hel', then=EndOfStream())
     """
 
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_place(self)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Garbage(_Value):
     """Bytes that don't belong there, as they are; then the stream ends.
+
+    Args:
+        data: The bytes.
+        after_bytes: The place, as in `Disconnect`.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: What isn't bytes, both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=Garbage(b"<html>"))
     Reply('Hel', then=Garbage(b'<html>'))
@@ -532,10 +581,13 @@ class Garbage(_Value):
     _positional: ClassVar[tuple[str, ...]] = ("data",)
 
     data: bytes
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, bytes):
             raise ScriptError(sentence(f"Garbage got {self.data!r}.", "It takes bytes.", 'Write Garbage(b"…").'))
+        check_place(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -659,6 +711,7 @@ class Error(_Value):
         retry_after: Seconds, as the vendor's own header says them.
         headers: More headers; they win.
         body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are.
+        after_events: Only for `then=`: the place in the stream, as in `Disconnect`.
 
     Raises:
         ScriptError: An unknown name, a status that isn't an error.
@@ -674,6 +727,7 @@ class Error(_Value):
     retry_after: float | None = dataclasses.field(default=None, kw_only=True)
     headers: Mapping[str, str] | None = dataclasses.field(default=None, kw_only=True)
     body: Any = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if isinstance(self.kind, str) and self.kind not in ERROR_NAMES:
@@ -701,6 +755,7 @@ class Error(_Value):
         elif self.body is not None and not isinstance(self.body, bytes):
             check_json(self.body, "the body of Error")
         check_headers(self.headers, "Error")
+        check_place(self)
 
     @property
     def name(self) -> str:
@@ -799,6 +854,14 @@ class Raw(_Value):
             )
         check_headers(self.headers, "Raw")
         check_type(self.then, THEN_TYPES, "Raw", "then", "then=Disconnect(), or another of them")
+        if self.then is not None and self.then.after_events is not None and not isinstance(self.body, list):
+            raise ScriptError(
+                sentence(
+                    f"Raw got then={self.then!r}.",
+                    "Its body is sent as it is: nobody knows where its events end.",
+                    "Write after_bytes=, or the events as a list: Raw([{…}, {…}]).",
+                )
+            )
         check_type(self.framing, (Framing,), "Raw", "framing", "framing=Framing(split=1)")
 
 
@@ -1162,6 +1225,30 @@ def check_number(value: Any, where: str, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
         raise ScriptError(
             sentence(f"{where} got {name}={value!r}.", "A time is in seconds, 0 or more.", f"Write {name}=0.5.")
+        )
+
+
+def check_place(then: Then) -> None:
+    """Refuse what isn't a place in an answer."""
+    where = type(then).__name__
+    given = [name for name in ("after_bytes", "after_events") if getattr(then, name, None) is not None]
+    for name in given:
+        value = getattr(then, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ScriptError(
+                sentence(
+                    f"{where} got {name}={value!r}.",
+                    f"{name} is a whole number of {name.removeprefix('after_')}, 0 or more.",
+                    f"Write {name}=2.",
+                )
+            )
+    if len(given) > 1:
+        raise ScriptError(
+            sentence(
+                f"{where} got both after_bytes= and after_events=.",
+                "Each says where in the answer it happens.",
+                "Write one of them.",
+            )
         )
 
 

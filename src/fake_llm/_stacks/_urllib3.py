@@ -119,7 +119,7 @@ class _Original:
 
 def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
     """An answer that arrives step by step."""
-    wire = _Wire(_head(answer), steps)
+    wire = _Wire(_head(answer), steps, chunked=answer.length is None)
     original = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]  # a socket is only asked for its file
     original.begin()
     return _Raw(
@@ -138,13 +138,14 @@ def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HT
 def _head(answer: Response) -> bytes:
     reason = http.client.responses.get(answer.status, "")
     lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers)]
-    return "\r\n".join([*lines, "transfer-encoding: chunked", "", ""]).encode("latin-1", "replace")
+    return "\r\n".join([*lines, ": ".join(answer.framed()), "", ""]).encode("latin-1", "replace")
 
 
 class _Wire(io.RawIOBase):
-    """A connection that gives the head and then one step at a time, each in a chunk of its own."""
+    """A connection that gives the head and then one step at a time, each in a chunk of its own where the length isn't said."""
 
-    def __init__(self, head: bytes, steps: Sequence[Step]) -> None:
+    def __init__(self, head: bytes, steps: Sequence[Step], *, chunked: bool) -> None:
+        self._chunked = chunked
         self._parts = self._play(head, steps)
         self._rest = memoryview(b"")
         self.raised: BaseException | None = None
@@ -177,14 +178,15 @@ class _Wire(io.RawIOBase):
         for step in steps:
             if isinstance(step, bytes):
                 if step:  # an empty chunk would end the body
-                    yield b"%x\r\n%b\r\n" % (len(step), step)
+                    yield b"%x\r\n%b\r\n" % (len(step), step) if self._chunked else step
             elif isinstance(step, Pause):
                 sleep(step.seconds)
             else:
                 sleep(step.delay)
                 self._fail(step)
                 return
-        yield b"0\r\n\r\n"
+        if self._chunked:
+            yield b"0\r\n\r\n"
 
     def _fail(self, fault: Fault) -> None:
         """Raise what a socket would, or just end: then the library finds the body incomplete."""

@@ -379,7 +379,7 @@ class _Sent:
 
 
 def _wire(answer: Response, method: str) -> Iterator[Step]:
-    """An answer as it travels, step by step: the head, then each step of the body in a chunk of its own."""
+    """An answer as it travels, step by step: the head, then each step of the body, in a chunk of its own where the length isn't said."""
     head = _head(answer)
     if answer.steps is None or answer.bodiless(method):
         yield head if answer.bodiless(method) else head + answer.body
@@ -389,14 +389,17 @@ def _wire(answer: Response, method: str) -> Iterator[Step]:
         if not isinstance(step, bytes):
             yield step
         elif step:  # an empty chunk would end the body
-            yield b"%x\r\n%b\r\n" % (len(step), step)
-    yield b"0\r\n\r\n"
+            yield b"%x\r\n%b\r\n" % (len(step), step) if answer.length is None else step
+    if answer.length is None:
+        yield b"0\r\n\r\n"
 
 
 def _head(answer: Response) -> bytes:
     reason = http.client.responses.get(answer.status, "")
-    length = f"content-length: {len(answer.body)}" if answer.steps is None else "transfer-encoding: chunked"
-    lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers), length]
+    lines = [
+        f"HTTP/1.1 {answer.status} {reason}",
+        *(f"{name}: {value}" for name, value in (*answer.headers, answer.framed())),
+    ]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 

@@ -136,15 +136,17 @@ def _timeouts(connect: float | None, read: float | None, write: float | None, po
 def _parsed(module: Any, answer: Response) -> Any:
     """The head of an answer as the library reads it."""
     reason = http.client.responses.get(answer.status, "")
-    length = f"content-length: {len(answer.body)}" if answer.steps is None else "transfer-encoding: chunked"
-    lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers), length]
+    lines = [
+        f"HTTP/1.1 {answer.status} {reason}",
+        *(f"{name}: {value}" for name, value in (*answer.headers, answer.framed())),
+    ]
     head = parser(module)()
     head.feed("\r\n".join([*lines, "", ""]).encode("latin-1", "replace"))
     return head
 
 
 def _wire(answer: Response) -> Iterator[Step]:
-    """A body as it travels: in one piece, or each step in a chunk of its own."""
+    """A body as it travels: in one piece, or step by step, each in a chunk of its own where the length isn't said."""
     if answer.steps is None:
         yield answer.body
         return
@@ -152,8 +154,9 @@ def _wire(answer: Response) -> Iterator[Step]:
         if not isinstance(step, bytes):
             yield step
         elif step:  # an empty chunk would end the body
-            yield b"%x\r\n%b\r\n" % (len(step), step)
-    yield b"0\r\n\r\n"
+            yield b"%x\r\n%b\r\n" % (len(step), step) if answer.length is None else step
+    if answer.length is None:
+        yield b"0\r\n\r\n"
 
 
 def _played(module: Any, answer: Response, decoder: Any) -> Iterator[bytes]:
