@@ -18,7 +18,7 @@ from fake_llm._auto import automatic
 from fake_llm._dialect import Choice, Delta, Exchange, Plain, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
-from fake_llm._framing import PLAIN, JsonArray, Wire, cut
+from fake_llm._framing import PLAIN, AwsEventStream, JsonArray, Wire, bent, coding, cut, pack
 from fake_llm._model import (
     Event,
     Fault,
@@ -91,7 +91,9 @@ def render(
     if isinstance(turn, Verbatim):
         return _verbatim(turn, exchange, endpoint, pace, options)
     response = (
-        render_error(turn, exchange, endpoint) if isinstance(turn, Error) else _raw(turn, exchange, endpoint, pace)
+        _bent(render_error(turn, exchange, endpoint), pace, exchange)
+        if isinstance(turn, Error)
+        else _raw(turn, exchange, endpoint, pace)
     )
     return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
 
@@ -128,7 +130,7 @@ _FIRST_ERROR: Final = 400
 
 def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
     _fill(exchange, reply, endpoint, pace, options)
-    framing = pace.framing or PLAIN
+    framing = _fitting(pace.framing, exchange)
     if exchange.stream:
         response = _streamed(reply, exchange, endpoint, pace, framing)
     else:
@@ -416,7 +418,9 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
 def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framing) -> Response:
     then = reply.then
     if isinstance(then, Error):
-        return _with_headers(render_error(then, exchange, endpoint), reply.headers)
+        return _with_headers(
+            _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange), reply.headers
+        )
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
     if _in_place(then):
         return _unsaid(then, headers, framing, exchange)
@@ -447,7 +451,7 @@ def _in_place(then: Then | None) -> bool:
 def _unsaid(then: Then | None, headers: HeaderItems, framing: Framing, exchange: Exchange) -> Response:
     """What comes in place of a body."""
     if isinstance(then, Garbage):
-        return Response(200, headers, steps=tuple(cut([then.data], framing)))
+        return Response(200, headers, steps=tuple(cut(pack([then.data], framing), framing)))
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
@@ -455,9 +459,9 @@ def _said_whole(
     status: int, headers: HeaderItems, body: bytes, then: Then | None, framing: Framing, exchange: Exchange
 ) -> Response:
     """A body that isn't streamed; where it breaks off at a place of it, its length is that of the whole one."""
-    if then is None and framing.split is None and not framing.gzip:
+    if then is None and framing.split is None and coding(framing) is None:
         return Response(status, headers, body)
-    pieces: list[Step] = [*cut([body], framing)]
+    pieces: list[Step] = [*cut(pack([body], framing), framing)]
     if isinstance(then, Stall) and then.seconds is not None and then.after_bytes is None:
         return Response(status, headers, steps=(Pause(then.seconds), *pieces))
     if then is None or not _placed_at(then):
@@ -528,6 +532,7 @@ def _check_event(item: Any) -> None:
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
+    framing = _textual(framing, wire)
     _begin(exchange, endpoint)
     content, closing = endpoint.dialect.events(exchange)
     if endpoint.difference.events is not None:
@@ -587,7 +592,7 @@ def _steps(
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
     if not interval and stall is None:
-        return [*(pieces if framing is PLAIN else cut(pieces, framing))]
+        return [*(pieces if framing is PLAIN else cut(pack(pieces, framing), framing))]
     pauses = _pauses(events, interval) if interval else {}
     if stall is not None:
         first = next(
@@ -608,21 +613,65 @@ def _pauses(events: list[Any], interval: float) -> dict[int, float]:
 
 
 def _paced(pieces: list[bytes], pauses: Mapping[int, float], framing: Framing) -> list[Step]:
-    if framing.gzip:
-        pieces = cut(pieces, Framing(gzip=True))
+    pieces = pack(pieces, framing)
     steps: list[Step] = []
     run: list[bytes] = []
-    splitting = Framing(split=framing.split)
+    before = 0
     for index, piece in enumerate(pieces):
         if index in pauses:
-            steps += [*cut(run, splitting), Pause(pauses[index])]
+            steps += [*cut(run, framing, before), Pause(pauses[index])]
+            before += sum(map(len, run))
             run = []
         run.append(piece)
     return [
         *steps,
-        *cut(run, splitting),
+        *cut(run, framing, before),
         *(Pause(seconds) for index, seconds in pauses.items() if index >= len(pieces)),
     ]
+
+
+def _fitting(framing: Framing | None, exchange: Exchange) -> Framing:
+    """The framing as this client can take it: compressed only if it offers that, cut as text only if it is text."""
+    if framing is None or framing is PLAIN:
+        return PLAIN
+    kind = coding(framing)
+    if kind is not None and not _offers(exchange.request.headers.get("accept-encoding", ""), kind):
+        return replace(framing, gzip=None, deflate=None)
+    return replace(framing, split=None) if kind is not None and isinstance(framing.split, str) else framing
+
+
+def _textual(framing: Framing, wire: Wire | None) -> Framing:
+    """The framing without cuts that only a text has, for frames that are none."""
+    binary = isinstance(wire, AwsEventStream) and isinstance(framing.split, str)
+    return replace(framing, split=None) if binary else framing
+
+
+def _offers(accepted: str, kind: str) -> bool:
+    """Whether an `Accept-Encoding` names this coding, or any, and doesn't rule it out."""
+    said: dict[str, bool] = {}
+    for item in accepted.lower().split(","):
+        name, _, weight = item.partition(";")
+        said[name.strip()] = weight.replace(" ", "").removeprefix("q=").strip("0.") != "" or not weight
+    return said.get(kind, said.get("*", False))
+
+
+def _bent(response: Response, pace: Pace, exchange: Exchange) -> Response:
+    """A ready answer as the framing says."""
+    framing = _fitting(pace.framing, exchange)
+    if framing is PLAIN or response.steps is not None or not response.body:
+        return response
+    headers, body = _bent_body(response.headers, response.body, framing)
+    if coding(framing) is None and framing.split is None:
+        return replace(response, body=body)
+    return replace(response, headers=headers, body=b"", steps=tuple(cut(pack([body], framing), framing)))
+
+
+def _bent_body(headers: HeaderItems, body: bytes, framing: Framing) -> tuple[HeaderItems, bytes]:
+    """Its headers as they are when it is compressed, and the body before that."""
+    if any(name.lower() == "content-type" and "json" in value for name, value in headers):
+        body = bent(body, framing)
+    kind = coding(framing)
+    return (headers if kind is None else (*headers, ("content-encoding", kind))), body
 
 
 def _goes_on(then: Then | None) -> bool:
@@ -655,7 +704,7 @@ def _in_events(
     count = then.after_events
     if count is None:
         return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most)
-    sent = cut(whole, Framing(gzip=framing.gzip))
+    sent = pack(whole, framing)
     if count > most:
         raise _beyond(then, most, sum(map(len, sent)), most)
     if isinstance(then, (Error, Garbage)):
@@ -746,8 +795,9 @@ def _headers(
 ) -> HeaderItems:
     own = endpoint.difference.headers or endpoint.dialect.headers
     headers: HeaderItems = (_typed(content_type), *own(exchange))
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     return _over(headers, more) if more else headers
 
 
@@ -788,23 +838,26 @@ def render_service(
     if isinstance(made, Error):
         return made
     then = None if reply is None else reply.then
+    framing = _fitting(pace.framing, exchange)
     if isinstance(made, list):
         wire = endpoint.wire_of(exchange.request)
         assert wire is not None, "a service that streams has a wire in its row"
-        steps = _said_in_events(made[:-1], made[-1:], Reply(then=then), wire, 0.0, PLAIN, exchange, endpoint)
-        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, PLAIN), steps=tuple(steps))
+        framing = _textual(framing, wire)
+        steps = _said_in_events(made[:-1], made[-1:], Reply(then=then), wire, 0.0, framing, exchange, endpoint)
+        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, framing), steps=tuple(steps))
     elif isinstance(then, Error):
-        made = render_error(then, exchange, endpoint)
+        made = _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange)
     else:
         if not isinstance(made, Response):
             headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
             made = Response(200, headers, endpoint.whole.encode(made))
-        if then is not None and made.steps is None:
-            made = (
-                _unsaid(then, made.headers, PLAIN, exchange)
-                if _in_place(then)
-                else _said_whole(made.status, made.headers, made.body, then, PLAIN, exchange)
-            )
+        if then is None or made.steps is not None:
+            made = _bent(made, Pace(framing=framing), exchange)
+        elif _in_place(then):
+            made = _unsaid(then, made.headers, PLAIN, exchange)
+        else:
+            headers, body = _bent_body(made.headers, made.body, framing)
+            made = _said_whole(made.status, headers, body, then, framing, exchange)
     return _timed(
         _with_headers(made, None if reply is None else reply.headers),
         pace.delay or 0.0,
@@ -859,20 +912,21 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
     if exchange.stream:
         return _reply(reply.replace(check=False), exchange, endpoint, _merged(pace, reply), options)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
-    response = Response(200, headers, endpoint.whole.encode(turn.document, pace.framing or PLAIN))
+    response = _bent(Response(200, headers, endpoint.whole.encode(turn.document)), pace, exchange)
     rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
     return replace(rendered, usage=reply.usage)
 
 
 def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Response:
-    framing = turn.framing or pace.framing or PLAIN
     then = turn.then
     goes_on = _goes_on(then)
     wire = endpoint.wire_of(exchange.request)
+    framing = _textual(_fitting(turn.framing or pace.framing, exchange), wire)
     failed: list[Any] = []
     if isinstance(then, Error):
         if not exchange.stream or wire is None:
-            return _with_headers(render_error(then, exchange, endpoint), turn.headers)
+            failure = _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange)
+            return _with_headers(failure, turn.headers)
         failed = _failure_events(then, exchange, endpoint)
     placed = then is not None and _placed_at(then)
     end = then.data if isinstance(then, Garbage) and not placed else b""
@@ -890,8 +944,9 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     if failed and wire is not None and not isinstance(turn.body, list):
         pieces += wire.encode(failed, framing)
     headers: HeaderItems = (("content-type", content_type),)
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     if turn.headers:
         headers = _over(headers, turn.headers)
     if then is not None and placed:
@@ -899,15 +954,15 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
             steps = _in_events(turn.body, then, failed, wire, {}, framing, exchange)
             return Response(turn.status, headers, steps=tuple(steps))
         if exchange.stream:
-            steps = _broken_off(cut(pieces, framing), then, exchange)
+            steps = _broken_off(cut(pack(pieces, framing), framing), then, exchange)
             return Response(turn.status, headers, steps=tuple(steps))
         return _said_whole(turn.status, headers, pieces[0], then, framing, exchange)
     pauses = {len(pieces): then.seconds} if isinstance(then, Stall) and then.seconds is not None else {}
     if end:
         pieces.append(end)
-    if then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
+    if then is None and len(pieces) == 1 and framing.split is None and kind is None:
         return Response(turn.status, headers, pieces[0])
-    last: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pieces, framing)]
+    last: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack(pieces, framing), framing)]
     if not goes_on and not failed:
         last.extend(_after(then, exchange))
     return Response(turn.status, headers, steps=tuple(last))

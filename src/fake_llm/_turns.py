@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import orjson
 
@@ -594,15 +594,23 @@ class Garbage(_Value):
 class Framing(_Value):
     r"""The same events in other bytes; `None` is what the vendor does.
 
+    What a framing has no place for does nothing there, so that one script serves every vendor: JSON lines have no
+    `id:`, the frames of AWS no line ends. `split`, `gzip` and `deflate` are about the body and are done everywhere.
+
     Args:
-        newline: The line end of SSE: `"\n"`, `"\r\n"` or `"\r"`.
-        space: Whether a blank follows `data:`.
+        newline: The line end: `"\n"`, `"\r\n"` or `"\r"`; of SSE, of JSON lines, of a streamed JSON array.
+        space: Whether a blank follows `data:`, in SSE.
         ids: Whether each SSE event has an `id:` line.
         comment: A comment line between SSE events.
-        blank_lines: Blank lines after each event, 1 or more.
-        split: Cut the body into pieces of so many bytes.
-        gzip: Compress the body.
-        bom: Begin with a byte order mark.
+        between: Lines that stand between SSE events as a frame of their own: `"event: ping"`, `"data:"`, `"retry: 500"`.
+        multiline: Whether the payload of an SSE event stands on several `data:` lines.
+        blank_lines: Blank lines after each event, 1 or more; in JSON lines and arrays beyond what ends a line.
+        split: What arrives in one read: so many bytes, one of the `"characters"`, one of the `"lines"`, or a list of the
+            places where the body is cut, counted in bytes. Without it, one event. Only numbers cut what is no text: a
+            compressed body, the frames of AWS.
+        gzip: Compress the body, for a client that offers it by `Accept-Encoding`; others get it plain, as of any server.
+        deflate: The same with the other coding.
+        bom: Begin with a byte order mark; the frames of AWS have none.
         ascii: Escape everything beyond ASCII.
         padding: Pad events as the vendor does to hide their length.
 
@@ -618,11 +626,14 @@ class Framing(_Value):
     ids: bool | None = None
     comment: str | None = None
     blank_lines: int | None = None
-    split: int | None = None
+    split: int | Literal["characters", "lines"] | Sequence[int] | None = None
     gzip: bool | None = None
     bom: bool | None = None
     ascii: bool | None = None
     padding: bool | None = None
+    between: str | None = None
+    multiline: bool | None = None
+    deflate: bool | None = None
 
     def __post_init__(self) -> None:
         if self.newline not in (None, "\n", "\r\n", "\r"):
@@ -633,7 +644,7 @@ class Framing(_Value):
                     'Write newline="\\n", "\\r\\n" or "\\r".',
                 )
             )
-        for name in ("space", "ids", "gzip", "bom", "ascii", "padding"):
+        for name in ("space", "ids", "gzip", "bom", "ascii", "padding", "multiline", "deflate"):
             if getattr(self, name) is not None:
                 check_switch(getattr(self, name), "Framing", name)
         check_type(self.comment, (str,), "Framing", "comment", 'comment="keep-alive"')
@@ -643,14 +654,51 @@ class Framing(_Value):
                     f"Framing got comment={self.comment!r}.", "A comment is one line.", 'Write comment="keep-alive".'
                 )
             )
-        for name in ("blank_lines", "split"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise ScriptError(
-                    sentence(
-                        f"Framing got {name}={value!r}.", f"{name} is a whole number, 1 or more.", f"Write {name}=1."
-                    )
+        check_type(self.between, (str,), "Framing", "between", 'between="event: ping"')
+        if self.between is not None and not all(_FIELD.match(line) for line in self.between.split("\n")):
+            raise ScriptError(
+                sentence(
+                    f"Framing got between={self.between!r}.",
+                    "It is one line or several of server-sent events, without an empty one.",
+                    'Write between="event: ping", "data:" or ": keep-alive".',
                 )
+            )
+        if self.gzip and self.deflate:
+            raise ScriptError(
+                sentence("Framing got both gzip=True and deflate=True.", "A body has one coding.", "Write one of them.")
+            )
+        if self.blank_lines is not None and not _is_count(self.blank_lines):
+            raise ScriptError(
+                sentence(
+                    f"Framing got blank_lines={self.blank_lines!r}.",
+                    "blank_lines is a whole number, 1 or more.",
+                    "Write blank_lines=1.",
+                )
+            )
+        self._check_split()
+
+    def _check_split(self) -> None:
+        """Freeze a list of places, and refuse what can't be one."""
+        split: Any = self.split
+        if split is None or _is_count(split) or split in ("characters", "lines"):
+            return
+        if isinstance(split, (list, tuple)) and split and all(map(_is_count, split)):
+            object.__setattr__(self, "split", tuple(split))
+            return
+        raise ScriptError(
+            sentence(
+                f"Framing got split={split!r}.",
+                'split is a whole number of bytes, 1 or more, "characters", "lines", or a list of places in bytes.',
+                'Write split=1, split="characters" or split=[10, 25].',
+            )
+        )
+
+
+_FIELD: Final = re.compile(r"[^\r:]*:[^\r]*\Z|[a-z]+\Z")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
