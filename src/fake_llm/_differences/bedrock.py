@@ -176,7 +176,11 @@ def on_bedrock(dialect: Dialect, *, streams: bool = True) -> Dialect:
 
 
 def _named(exchange: Exchange, message: dict[str, Any]) -> dict[str, Any]:
-    """`us.anthropic.claude-sonnet-4-5-20250929-v1:0` calls itself `claude-sonnet-4-5-20250929`."""
+    """`us.anthropic.claude-sonnet-4-5-20250929-v1:0` calls itself `claude-sonnet-4-5-20250929`.
+
+    It has `stop_details` where they say something (none in recordings of 2025-01 to 2026-04).
+    """
+    _said(message)
     if message.get("model") == exchange.asked.dialect.model(exchange.request, exchange.body):
         message["model"] = _own_name(message["model"])
     return message
@@ -190,7 +194,15 @@ def _own_name(model: str) -> str:
 
 def _started(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
     first = content[0]
+    for event in closing:
+        if isinstance(event, dict) and isinstance(event.get("delta"), dict):
+            _said(event["delta"])
     return [{**first, "message": _named(exchange, first["message"])}, *content[1:]], closing
+
+
+def _said(end: dict[str, Any]) -> None:
+    if end.get("stop_details", 0) is None:
+        del end["stop_details"]
 
 
 def _tool_id(ids: Ids, index: int) -> str:
