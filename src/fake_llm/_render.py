@@ -55,6 +55,7 @@ from fake_llm._turns import (
     Then,
     ToolCall,
     check_json,
+    check_stalls,
     check_unicode,
 )
 
@@ -425,16 +426,14 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
         if isinstance(document, Plain):
             headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
             document = document.data
-        body = (
-            _edited_whole(reply.edit, document, endpoint, framing)
-            if reply.edit is not None
-            else document
-            if isinstance(document, bytes)
-            else endpoint.whole.encode(document, framing)
-        )
-        if then is None and framing.split is None and not framing.gzip:
-            return Response(200, headers, body)
-        pieces: list[Step] = [*cut([body], framing)]
+        if reply.edit is not None:
+            bodies, pauses = _edited_whole(reply.edit, document, endpoint, framing)
+        else:
+            pauses = {}
+            bodies = [document if isinstance(document, bytes) else endpoint.whole.encode(document, framing)]
+        if then is None and framing.split is None and not framing.gzip and not pauses:
+            return Response(200, headers, b"".join(bodies))
+        pieces = _paced(bodies, pauses, framing) if pauses else [*cut([b"".join(bodies)], framing)]
         return Response(
             200,
             headers,
@@ -447,16 +446,31 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
-def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
-    items = _edit(edit, [document])
-    return b"".join(
+def _edited_whole(
+    edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing
+) -> tuple[list[bytes], dict[int, float]]:
+    items, pauses = _silences(_edit(edit, [document]))
+    pieces = [
         item
         if isinstance(item, bytes)
         else item.encode()
         if isinstance(item, str)
         else endpoint.whole.encode(item, framing)
         for item in items
-    )
+    ]
+    return pieces, pauses
+
+
+def _silences(items: list[Any]) -> tuple[list[Any], dict[int, float]]:
+    """The wire events without the silences among them, and the seconds before each."""
+    events: list[Any] = []
+    pauses: dict[int, float] = {}
+    for item in items:
+        if isinstance(item, Stall):
+            pauses[len(events)] = pauses.get(len(events), 0.0) + (item.seconds or 0.0)
+        else:
+            events.append(item)
+    return events, pauses
 
 
 def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
@@ -482,6 +496,9 @@ def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
 
 def _check_event(item: Any) -> None:
     try:
+        if isinstance(item, Stall):
+            check_stalls([item], "What edit= returned")
+            return
         if not isinstance(item, (dict, Event, str, bytes)):
             raise ScriptError(
                 sentence(
@@ -518,11 +535,12 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
     elif not goes_on:
         closing = []
     events = [*content, *closing]
+    silences: dict[int, float] = {}
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events, silences = _silences(_edit(reply.edit, events))
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
-    steps = _steps(events, pieces, end, pace.interval or 0.0, then, closing, framing)
+    steps = _steps(events, pieces, end, silences, pace.interval or 0.0, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
@@ -539,6 +557,7 @@ def _steps(
     events: list[Any],
     pieces: list[bytes],
     end: bytes,
+    silences: Mapping[int, float],
     interval: float,
     then: Then | None,
     closing: list[Any],
@@ -547,15 +566,15 @@ def _steps(
     if end:
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
-    if not interval and stall is None:
+    if not interval and stall is None and not silences:
         return [*(pieces if framing is PLAIN else cut(pieces, framing))]
-    pauses: dict[int, float] = {}
+    pauses = dict(silences)
     started = False
     for index, event in enumerate(events):
         payload = event.payload if isinstance(event, Event) else event
         if isinstance(payload, Delta) and interval:
             if started:
-                pauses[index] = interval
+                pauses[index] = pauses.get(index, 0.0) + interval
             started = True
     if stall is not None:
         first = next(
@@ -729,8 +748,10 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
             return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
         failed = _failure_events(turn.then, exchange, endpoint)
     end = turn.then.data if isinstance(turn.then, Garbage) else b""
+    pauses: dict[int, float] = {}
     if isinstance(turn.body, list):
-        pieces, content_type = _raw_events([*turn.body, *failed], wire, endpoint, framing)
+        events, pauses = _silences([*turn.body, *failed])
+        pieces, content_type = _raw_events(events, wire, endpoint, framing)
         end = wire.end(framing) if wire is not None and goes_on else end
     elif isinstance(turn.body, dict):
         pieces, content_type = [endpoint.whole.encode(turn.body, framing)], endpoint.whole.content_type
@@ -739,7 +760,8 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         content_type = _content_type(pieces[0])
     if failed and wire is not None and not isinstance(turn.body, list):
         pieces += wire.encode(failed, framing)
-    pauses = {len(pieces): turn.then.seconds} if isinstance(turn.then, Stall) and turn.then.seconds is not None else {}
+    if isinstance(turn.then, Stall) and turn.then.seconds is not None:
+        pauses[len(pieces)] = pauses.get(len(pieces), 0.0) + turn.then.seconds
     if end:
         pieces.append(end)
     headers: HeaderItems = (("content-type", content_type),)
@@ -747,7 +769,7 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         headers = (*headers, ("content-encoding", "gzip"))
     if turn.headers:
         headers = _over(headers, turn.headers)
-    if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
+    if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip and not pauses:
         return Response(turn.status, headers, pieces[0])
     steps: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pieces, framing)]
     if not goes_on and not failed:
