@@ -51,6 +51,7 @@ __all__ = [
     "check_chunk_size",
     "check_json",
     "check_number",
+    "check_stalls",
     "check_switch",
     "check_type",
     "check_unicode",
@@ -519,6 +520,8 @@ class Disconnect(_Value):
 class Stall(_Value):
     """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on.
 
+    With `seconds` it may stand among the wire events too, in what `edit=` returns and in the list of a `Raw`.
+
     Args:
         seconds: Without them, what ends the silence is the client's own read time-out.
         after_bytes: The place, as in `Disconnect`.
@@ -529,6 +532,8 @@ class Stall(_Value):
 
     >>> Reply("Hel", then=Stall())
     Reply('Hel', then=Stall())
+    >>> Reply("Hello", edit=lambda events: [events[0], Stall(6), *events[1:]]).parts
+    ('Hello',)
     """
 
     seconds: float | None = None
@@ -790,7 +795,7 @@ class Raw(_Value):
 
     Args:
         body: `bytes`/`str` as they are, a dict as a JSON body, a list of dicts as stream events in the
-            endpoint's own framing.
+            endpoint's own framing, with `Stall(seconds)` among them.
         status: The status code, from 200.
         headers: Headers; without a content type, one that fits the body.
         then: What happens after the body.
@@ -820,7 +825,9 @@ class Raw(_Value):
                     'Write Raw({"id": "x"}) or Raw(b"…").',
                 )
             )
-        if isinstance(self.body, list) and not all(isinstance(item, (dict, Event, str, bytes)) for item in self.body):
+        if isinstance(self.body, list) and not all(
+            isinstance(item, (dict, Event, str, bytes, Stall)) for item in self.body
+        ):
             raise ScriptError(
                 sentence(
                     f"Raw got the list {self.body!r}.",
@@ -828,6 +835,8 @@ class Raw(_Value):
                     'Write Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
                 )
             )
+        if isinstance(self.body, list):
+            check_stalls(self.body, "Raw")
         if isinstance(self.body, str):
             check_unicode(self.body, "the body of Raw")
         if isinstance(self.body, (dict, list)):
@@ -839,6 +848,7 @@ class Raw(_Value):
                     if isinstance(item, bytes)
                     else item
                     for item in self.body
+                    if not isinstance(item, Stall)
                 ]
                 if isinstance(self.body, list)
                 else self.body,
@@ -884,7 +894,8 @@ class Reply:
         logprobs: `(token, logprob)` pairs, or the vendor's own list; without one, made up when asked for.
         then: What happens after these parts have been streamed.
         framing: Other bytes for the same events.
-        edit: A function over the list of wire events just before framing; it returns the list to send.
+        edit: A function over the list of wire events just before framing; it returns the list to send, with
+            `Stall(seconds)` where the vendor is silent.
         extra: Merged into the vendor's body.
         headers: More headers; they win.
         choices: Further answers, for a request with `n` above 1: each a `str`, a list of parts or a `Reply`.
@@ -1216,6 +1227,18 @@ def check_text(value: Any, where: str) -> None:
     """Refuse what isn't a `str`."""
     if not isinstance(value, str):
         raise ScriptError(sentence(f"{where} got {value!r}.", f"{where} takes a str.", f'Write {where}("text").'))
+
+
+def check_stalls(events: Sequence[Any], where: str) -> None:
+    """Refuse a silence among wire events that never ends: what stands behind it would never be sent."""
+    if any(isinstance(item, Stall) and item.seconds is None for item in events):
+        raise ScriptError(
+            sentence(
+                f"{where} got Stall() among its events.",
+                "It lasts until the client's own read time-out, so nothing can follow it.",
+                "Write Stall(seconds) there, or then=Stall() and only the events before it.",
+            )
+        )
 
 
 def check_number(value: Any, where: str, name: str) -> None:
