@@ -27,7 +27,7 @@ LAYERS = (
     ("_endpoints",),
     ("_routes",),
     ("_call", "_explain", "_render", "_script", "_tables", "_tested", "_transcript"),
-    ("_environment", "_backoff", "_coexist", "_guard", "_install", "_place"),
+    ("_environment", "_backoff", "_coexist", "_guard", "_install", "_place", "_tracing"),
     ("_blocks",),
     ("_mount",),
     ("_fake",),
