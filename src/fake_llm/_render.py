@@ -6,8 +6,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -41,6 +42,7 @@ from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
     Disconnect,
+    Edit,
     Embedding,
     Error,
     Framing,
@@ -447,8 +449,8 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
-def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
-    items = _edit(edit, [document])
+def _edited_whole(edit: Edit | tuple[Edit, ...], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
+    items = _edit(edit, [copy.deepcopy(document)])
     return b"".join(
         item
         if isinstance(item, bytes)
@@ -459,7 +461,13 @@ def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: End
     )
 
 
-def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+def _edit(edit: Edit | tuple[Edit, ...], events: list[Any]) -> list[Any]:
+    for one in edit if isinstance(edit, tuple) else (edit,):
+        events = _edited(one, events)
+    return events
+
+
+def _edited(edit: Edit, events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
     except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -519,6 +527,8 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
         closing = []
     events = [*content, *closing]
     if reply.edit is not None:
+        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
+        closing = events[len(content) :]
         events = _edit(reply.edit, events)
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
