@@ -6,8 +6,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -41,6 +42,7 @@ from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
     Disconnect,
+    Edit,
     Embedding,
     EndOfStream,
     Error,
@@ -477,9 +479,9 @@ def _said_whole(
 
 
 def _edited_whole(
-    edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing
+    edit: Edit | tuple[Edit, ...], document: Any, endpoint: Endpoint, framing: Framing
 ) -> tuple[list[bytes], dict[int, float]]:
-    items, pauses = _silences(_edit(edit, [document]))
+    items, pauses = _silences(_edit(edit, [copy.deepcopy(document)]))
     pieces = [
         item
         if isinstance(item, bytes)
@@ -503,7 +505,13 @@ def _silences(items: list[Any]) -> tuple[list[Any], dict[int, float]]:
     return events, pauses
 
 
-def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+def _edit(edit: Edit | tuple[Edit, ...], events: list[Any]) -> list[Any]:
+    for one in edit if isinstance(edit, tuple) else (edit,):
+        events = _edited(one, events)
+    return events
+
+
+def _edited(edit: Edit, events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
     except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -584,6 +592,8 @@ def _said_in_events(
     events = [*content, *closing]
     silences: dict[int, float] = {}
     if reply.edit is not None:
+        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
+        closing = events[len(content) :]
         events, silences = _silences(_edit(reply.edit, events))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:

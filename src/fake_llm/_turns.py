@@ -785,6 +785,9 @@ NAME_OF_STATUS: Mapping[int, str] = {
     529: "overloaded",
 }
 
+Edit: TypeAlias = Callable[[list[Any]], Any]
+"""A function over the list of wire events that returns the list to send."""
+
 Then: TypeAlias = "Disconnect | Stall | EndOfStream | Garbage | Error"
 THEN_TYPES = (Disconnect, Stall, EndOfStream, Garbage, Error)
 
@@ -895,7 +898,7 @@ class Reply:
         then: What happens after these parts have been streamed.
         framing: Other bytes for the same events.
         edit: A function over the list of wire events just before framing; it returns the list to send, with
-            `Stall(seconds)` where the vendor is silent.
+            `Stall(seconds)` where the vendor is silent. A list is several, one after the other; `fake_llm.quirks` has some.
         extra: Merged into the vendor's body.
         headers: More headers; they win.
         choices: Further answers, for a request with `n` above 1: each a `str`, a list of parts or a `Reply`.
@@ -920,7 +923,7 @@ class Reply:
     logprobs: tuple[Any, ...] | None
     then: Then | None
     framing: Framing | None
-    edit: Callable[[list[Any]], Any] | None
+    edit: Edit | tuple[Edit, ...] | None
     extra: Mapping[str, Any] | None
     headers: Mapping[str, str] | None
     choices: tuple[Reply, ...]
@@ -940,7 +943,7 @@ class Reply:
         logprobs: Sequence[Any] | None = None,
         then: Then | None = None,
         framing: Framing | None = None,
-        edit: Callable[[list[Any]], Any] | None = None,
+        edit: Edit | Sequence[Edit] | None = None,
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         choices: Sequence[Any] = (),
@@ -963,14 +966,12 @@ class Reply:
             check_json(list(logprobs), "logprobs")
             _check_logprobs(logprobs)
         check_list(choices, "Reply", "choices", 'choices=["another answer"]')
-        if edit is not None and not callable(edit):
-            raise ScriptError(
-                sentence(
-                    f"Reply got edit={edit!r}.",
-                    "edit is a function over the list of wire events that returns the list to send.",
-                    "Write edit=lambda events: events.",
-                )
-            )
+        if isinstance(edit, (list, tuple)):
+            edit = tuple(edit)
+        for one in edit if isinstance(edit, tuple) else () if edit is None else (edit,):
+            _check_edit(one)
+        if edit == ():
+            raise _no_edit(edit)
         if extra is not None:
             check_json(dict(extra), "extra")
         if chunks is not None:
@@ -1052,6 +1053,29 @@ _REPLY_DEFAULTS: dict[str, Any] = {
     "choices": (),
     "check": True,
 }
+
+
+def _check_edit(edit: Any) -> None:
+    if not callable(edit):
+        raise _no_edit(edit)
+    if getattr(edit, "__module__", None) == "fake_llm.quirks" and hasattr(edit, "__name__"):
+        raise ScriptError(
+            sentence(
+                f"Reply got edit=quirks.{edit.__name__}.",
+                "It is a function that gives an edit, and isn't one.",
+                f"Write edit=quirks.{edit.__name__}(…), with parentheses.",
+            )
+        )
+
+
+def _no_edit(edit: Any) -> ScriptError:
+    return ScriptError(
+        sentence(
+            f"Reply got edit={edit!r}.",
+            "edit is a function over the list of wire events that returns the list to send, or a list of such.",
+            "Write edit=lambda events: events.",
+        )
+    )
 
 
 def _as_choice(value: Any) -> Reply:
