@@ -6,8 +6,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -41,6 +42,7 @@ from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
     Disconnect,
+    Edit,
     Embedding,
     EndOfStream,
     Error,
@@ -56,6 +58,7 @@ from fake_llm._turns import (
     Then,
     ToolCall,
     check_json,
+    check_stalls,
     check_unicode,
 )
 
@@ -431,14 +434,11 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
     if isinstance(document, Plain):
         headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
         document = document.data
-    body = (
-        _edited_whole(reply.edit, document, endpoint, framing)
-        if reply.edit is not None
-        else document
-        if isinstance(document, bytes)
-        else endpoint.whole.encode(document, framing)
-    )
-    return _said_whole(200, headers, body, then, framing, exchange)
+    if reply.edit is not None:
+        pieces, pauses = _edited_whole(reply.edit, document, endpoint, framing)
+    else:
+        pieces, pauses = [document if isinstance(document, bytes) else endpoint.whole.encode(document, framing)], {}
+    return _said_whole(200, headers, pieces, pauses, then, framing, exchange)
 
 
 def _in_place(then: Then | None) -> bool:
@@ -456,35 +456,62 @@ def _unsaid(then: Then | None, headers: HeaderItems, framing: Framing, exchange:
 
 
 def _said_whole(
-    status: int, headers: HeaderItems, body: bytes, then: Then | None, framing: Framing, exchange: Exchange
+    status: int,
+    headers: HeaderItems,
+    pieces: list[bytes],
+    pauses: Mapping[int, float],
+    then: Then | None,
+    framing: Framing,
+    exchange: Exchange,
 ) -> Response:
     """A body that isn't streamed; where it breaks off at a place of it, its length is that of the whole one."""
-    if then is None and framing.split is None and coding(framing) is None:
-        return Response(status, headers, body)
-    pieces: list[Step] = [*cut(pack([body], framing), framing)]
+    if then is None and framing.split is None and coding(framing) is None and not pauses:
+        return Response(status, headers, b"".join(pieces))
+    said: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack([b"".join(pieces)], framing), framing)]
     if isinstance(then, Stall) and then.seconds is not None and then.after_bytes is None:
-        return Response(status, headers, steps=(Pause(then.seconds), *pieces))
+        return Response(status, headers, steps=(Pause(then.seconds), *said))
     if then is None or not _placed_at(then):
-        return Response(status, headers, steps=tuple(pieces))
-    size = sum(len(piece) for piece in pieces if isinstance(piece, bytes))
+        return Response(status, headers, steps=tuple(said))
+    size = sum(len(piece) for piece in said if isinstance(piece, bytes))
     breaks = isinstance(then, (Disconnect, Stall))
-    steps = _broken_off(pieces, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
+    steps = _broken_off(said, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
     return Response(status, headers, steps=tuple(steps), length=size if breaks else None)
 
 
-def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
-    items = _edit(edit, [document])
-    return b"".join(
+def _edited_whole(
+    edit: Edit | tuple[Edit, ...], document: Any, endpoint: Endpoint, framing: Framing
+) -> tuple[list[bytes], dict[int, float]]:
+    items, pauses = _silences(_edit(edit, [copy.deepcopy(document)]))
+    pieces = [
         item
         if isinstance(item, bytes)
         else item.encode()
         if isinstance(item, str)
         else endpoint.whole.encode(item, framing)
         for item in items
-    )
+    ]
+    return pieces, pauses
 
 
-def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+def _silences(items: list[Any]) -> tuple[list[Any], dict[int, float]]:
+    """The wire events without the silences among them, and the seconds before each."""
+    events: list[Any] = []
+    pauses: dict[int, float] = {}
+    for item in items:
+        if isinstance(item, Stall):
+            pauses[len(events)] = pauses.get(len(events), 0.0) + (item.seconds or 0.0)
+        else:
+            events.append(item)
+    return events, pauses
+
+
+def _edit(edit: Edit | tuple[Edit, ...], events: list[Any]) -> list[Any]:
+    for one in edit if isinstance(edit, tuple) else (edit,):
+        events = _edited(one, events)
+    return events
+
+
+def _edited(edit: Edit, events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
     except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -507,6 +534,9 @@ def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
 
 def _check_event(item: Any) -> None:
     try:
+        if isinstance(item, Stall):
+            check_stalls([item], "What edit= returned")
+            return
         if not isinstance(item, (dict, Event, str, bytes)):
             raise ScriptError(
                 sentence(
@@ -560,14 +590,17 @@ def _said_in_events(
     if not placed and not goes_on:
         closing = failed
     events = [*content, *closing]
+    silences: dict[int, float] = {}
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
+        closing = events[len(content) :]
+        events, silences = _silences(_edit(reply.edit, events))
+    pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
-        pauses = _pauses(events, interval) if interval else {}
         return _in_events(events, then, failed, wire, pauses, framing, exchange)
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
-    steps = _steps(events, pieces, end, interval, then, closing, framing)
+    steps = _steps(events, pieces, end, pauses, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     return steps
@@ -583,7 +616,7 @@ def _steps(
     events: list[Any],
     pieces: list[bytes],
     end: bytes,
-    interval: float,
+    pauses: dict[int, float],
     then: Then | None,
     closing: list[Any],
     framing: Framing,
@@ -591,15 +624,19 @@ def _steps(
     if end:
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
-    if not interval and stall is None:
+    if stall is None and not pauses:
         return [*(pieces if framing is PLAIN else cut(pack(pieces, framing), framing))]
-    pauses = _pauses(events, interval) if interval else {}
     if stall is not None:
         first = next(
             (index for index, event in enumerate(events) if any(event is late for late in closing)), len(events)
         )
         pauses[first] = pauses.get(first, 0.0) + stall
     return _paced(pieces, pauses, framing)
+
+
+def _added_up(one: dict[int, float], two: dict[int, float]) -> dict[int, float]:
+    """Both pauses where two fall on one place."""
+    return {index: one.get(index, 0.0) + two.get(index, 0.0) for index in {**one, **two}} if one and two else one or two
 
 
 def _pauses(events: list[Any], interval: float) -> dict[int, float]:
@@ -857,7 +894,7 @@ def render_service(
             made = _unsaid(then, made.headers, PLAIN, exchange)
         else:
             headers, body = _bent_body(made.headers, made.body, framing)
-            made = _said_whole(made.status, headers, body, then, framing, exchange)
+            made = _said_whole(made.status, headers, [body], {}, then, framing, exchange)
     return _timed(
         _with_headers(made, None if reply is None else reply.headers),
         pace.delay or 0.0,
@@ -930,10 +967,13 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         failed = _failure_events(then, exchange, endpoint)
     placed = then is not None and _placed_at(then)
     end = then.data if isinstance(then, Garbage) and not placed else b""
-    if isinstance(turn.body, list):
+    silences: dict[int, float] = {}
+    said = turn.body
+    if isinstance(said, list):
+        said, silences = _silences(said)
         if wire is None:
             raise _no_streams(endpoint)
-        pieces = wire.encode(turn.body if placed else [*turn.body, *failed], framing)
+        pieces = wire.encode(said if placed else [*said, *failed], framing)
         content_type = wire.content_type
         end = wire.end(framing) if goes_on else end
     elif isinstance(turn.body, dict):
@@ -950,19 +990,20 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     if turn.headers:
         headers = _over(headers, turn.headers)
     if then is not None and placed:
-        if isinstance(turn.body, list) and wire is not None:
-            steps = _in_events(turn.body, then, failed, wire, {}, framing, exchange)
+        if isinstance(said, list) and wire is not None:
+            steps = _in_events(said, then, failed, wire, silences, framing, exchange)
             return Response(turn.status, headers, steps=tuple(steps))
         if exchange.stream:
             steps = _broken_off(cut(pack(pieces, framing), framing), then, exchange)
             return Response(turn.status, headers, steps=tuple(steps))
-        return _said_whole(turn.status, headers, pieces[0], then, framing, exchange)
-    pauses = {len(pieces): then.seconds} if isinstance(then, Stall) and then.seconds is not None else {}
+        return _said_whole(turn.status, headers, pieces, {}, then, framing, exchange)
+    if isinstance(then, Stall) and then.seconds is not None:
+        silences[len(pieces)] = silences.get(len(pieces), 0.0) + then.seconds
     if end:
         pieces.append(end)
-    if then is None and len(pieces) == 1 and framing.split is None and kind is None:
+    if then is None and len(pieces) == 1 and framing.split is None and kind is None and not silences:
         return Response(turn.status, headers, pieces[0])
-    last: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack(pieces, framing), framing)]
+    last: list[Step] = _paced(pieces, silences, framing) if silences else [*cut(pack(pieces, framing), framing)]
     if not goes_on and not failed:
         last.extend(_after(then, exchange))
     return Response(turn.status, headers, steps=tuple(last))
