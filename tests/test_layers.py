@@ -19,7 +19,7 @@ LAYERS = (
     ("_public", "_witness"),
     ("_errors", "_json"),
     ("_model",),
-    ("_form", "_turns"),
+    ("_form", "_turns", "quirks"),
     ("_dialect", "_options"),
     ("_claude_blocks", "_failures", "_response_tools"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
