@@ -245,7 +245,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "framing": (lambda: Reply("x", framing={}), "Reply got framing={}.\nframing is of type Framing.\nWrite framing=Framing(split=1)."),
     "edit": (
         lambda: Reply("x", edit=3),
-        "Reply got edit=3.\nedit is a function over the list of wire events that returns the list to send.\nWrite edit=lambda events: events.",
+        "Reply got edit=3.\nedit is a function over the list of wire events that returns the list to send, or a list of such.\nWrite edit=lambda events: events.",
     ),
     "extra": (lambda: Reply("x", extra=3), 'Reply got extra=3.\nextra is of type Mapping.\nWrite extra={"service_tier": "flex"}.'),
     "extra beyond JSON": (
