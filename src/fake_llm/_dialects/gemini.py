@@ -801,13 +801,14 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -
         part = choice.parts[index]
         if isinstance(part, Thinking):
             follower = choice.parts[places[0]] if places else None
+            own = isinstance(follower, ToolCall) and "thoughtSignature" in (follower.extra or {})
             signature = _base64(part.signature)
-            if signature is None and (writer.new or part.redacted or isinstance(follower, ToolCall)):
+            if signature is None and not own and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
-            alone = follower is None or isinstance(follower, Thinking)
+            alone = follower is None or own or isinstance(follower, Thinking)
             written = (
                 []
-                if part.redacted
+                if part.redacted or (alone and signature is not None and not part.text)
                 else [{"text": piece, "thought": True} for piece in _pieces(choice, index, part.text, whole)]
             )
             if signature is not None and alone:
