@@ -24,7 +24,7 @@ from requests.utils import get_encoding_from_headers
 
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Response, Timeouts
 from fake_llm._stacks import Find, Patch, leads_to
-from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
+from fake_llm._stacks._urllib3 import body, headers, joined, streamed, timeouts, whole
 
 __all__ = ["adapter", "mounted", "patches"]
 
@@ -204,8 +204,8 @@ def _response(connection: BaseAdapter, prepared: Any, answer: Response | Fault, 
     response.connection = connection
     raw = whole(answer, prepared.method) if answer.steps is None else streamed(answer, answer.steps, prepared.method)
     response.raw = raw
-    response.reason = raw.reason or ""
-    response.headers = CaseInsensitiveDict(raw.headers)
+    response.reason = http.client.responses.get(answer.status, "")
+    response.headers = CaseInsensitiveDict(raw.headers if answer.steps is not None else joined(answer))
     response.encoding = get_encoding_from_headers(response.headers)
     if "set-cookie" in response.headers:
         extract_cookies_to_jar(response.cookies, prepared, raw)  # type: ignore[no-untyped-call]  # of the library
