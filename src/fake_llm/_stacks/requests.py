@@ -37,9 +37,13 @@ def patches(module: Any, find: Find) -> list[Patch]:
     def choose(original: Any) -> Any:
         def get_adapter(session: Any, url: str) -> Any:
             chosen = original(session, url)
+            if type(chosen) is HTTPAdapter and getattr(chosen.send, "__func__", None) in ours:
+                return chosen
             return chosen if isinstance(chosen, _Mounted) else _Above(chosen, find)
 
         return get_adapter
+
+    ours: set[Any] = set()  # a stock adapter that sends by one of these asks us itself
 
     def handle(original: Any) -> Any:
         def send(adapter: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -49,6 +53,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             return _answer(adapter, request, handler, adapter, *args, **kwargs)
 
         _beneath.add(send)
+        ours.add(send)
         return send
 
     return [(module.Session, "get_adapter", choose), (module.adapters.HTTPAdapter, "send", handle)]
