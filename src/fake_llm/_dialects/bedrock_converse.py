@@ -11,6 +11,7 @@ import base64
 import binascii
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -207,7 +208,12 @@ def model(request: Request, body: Any) -> str:
 
 def _named(request: Request) -> str:
     """What stands in the path for the model: an id, or a whole ARN, whose slashes some clients leave as they are."""
-    after = request.path.partition("/model/")[2]
+    return _named_in(request.path)
+
+
+@lru_cache(maxsize=256)
+def _named_in(path: str) -> str:
+    after = path.partition("/model/")[2]
     return unquote(after.rpartition("/")[0]) if after else ""
 
 
@@ -217,6 +223,11 @@ _MALFORMED: Final = "1 validation error detected: Value at '{where}' failed to s
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 
 
+def _split(*rows: tuple[str, Any, str]) -> tuple[tuple[tuple[str, ...], str, Any, str], ...]:
+    """Rows of a dotted place, a type and its name, with the place in its parts too."""
+    return tuple((tuple(where.split(".")), where, kind, what) for where, kind, what in rows)
+
+
 def check(request: Request, body: Any) -> Error | None:
     """What the vendor says to a body of the wrong types, or to a conversation that can't be.
 
@@ -224,10 +235,10 @@ def check(request: Request, body: Any) -> Error | None:
     """
     if not isinstance(body, dict):
         return Error(400, f"The format of your request is invalid: expected an object, found {json_kind(body)}")
-    for where, kind, what in _TYPES:
-        if where.partition(".")[0] not in body:
+    for path, where, kind, what in _TYPES:
+        if path[0] not in body:
             continue
-        value = reach(body, *where.split("."))
+        value = reach(body, *path)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             return Error(400, _MALFORMED.format(where=where, what=f"Member must be {what}"))
     wrong = _wrong_lists(body)
@@ -237,7 +248,7 @@ def check(request: Request, body: Any) -> Error | None:
     return None if wrong is None else Error(400, wrong)
 
 
-_TYPES: Final = (
+_TYPES: Final = _split(
     ("messages", list, "a list"),
     ("system", list, "a list"),
     ("inferenceConfig", dict, "an object"),
@@ -254,7 +265,7 @@ _TYPES: Final = (
     ("additionalModelResponseFieldPaths", list, "a list"),
     ("outputConfig", dict, "an object"),
 )
-_LISTS: Final[tuple[tuple[str, type, str], ...]] = (
+_LISTS: Final = _split(
     ("system", dict, "objects"),
     ("inferenceConfig.stopSequences", str, "strings"),
     ("toolConfig.tools", dict, "objects"),
@@ -263,12 +274,12 @@ _LISTS: Final[tuple[tuple[str, type, str], ...]] = (
 
 
 def _wrong_lists(body: Mapping[str, Any]) -> str | None:
-    for where, listed, what in _LISTS:
-        if any(not isinstance(item, listed) for item in reach(body, *where.split(".")) or ()):
+    for path, where, listed, what in _LISTS:
+        if path[0] in body and any(not isinstance(item, listed) for item in reach(body, *path) or ()):
             return _MALFORMED.format(where=where, what=f"Member must be a list of {what}")
-    for path in body.get("additionalModelResponseFieldPaths") or ():
-        if not path.startswith("/"):
-            return f"The provided JSON pointer {path!r} in additionalModelResponseFieldPaths is not valid."
+    for pointer in body.get("additionalModelResponseFieldPaths") or ():
+        if not pointer.startswith("/"):
+            return f"The provided JSON pointer {pointer!r} in additionalModelResponseFieldPaths is not valid."
     return None
 
 
@@ -299,19 +310,18 @@ def _wrong_message(where: str, item: Any) -> str | None:
     for index, block in enumerate(content):
         if not isinstance(block, dict):
             return _MALFORMED.format(where=f"{where}.content", what="Member must be a list of objects")
-        place = f"{where}.content.{index + 1}.member"
-        for name, wanted, what in _BLOCKS:
-            if name.partition(".")[0] not in block:
+        for path, name, wanted, what in _BLOCKS:
+            if path[0] not in block:
                 continue
-            value = reach(block, *name.split("."))
-            parent = reach(block, *name.split(".")[:-1]) if "." in name else None
+            value = reach(block, *path)
+            parent = reach(block, *path[:-1]) if len(path) > 1 else None
             if (value is None and parent is not None) or (value is not None and not isinstance(value, wanted)):
                 wrong = "Member must not be null" if value is None else f"Member must be {what}"
-                return _MALFORMED.format(where=f"{place}.{name}", what=wrong)
+                return _MALFORMED.format(where=f"{where}.content.{index + 1}.member.{name}", what=wrong)
     return None
 
 
-_BLOCKS: Final[tuple[tuple[str, type, str], ...]] = (
+_BLOCKS: Final = _split(
     ("text", str, "a string"),
     ("toolUse", dict, "an object"),
     ("toolUse.toolUseId", str, "a string"),
@@ -648,10 +658,11 @@ def _own_answer(exchange: Exchange) -> dict[str, Any]:
 def _aside(exchange: Exchange) -> dict[str, Any]:
     """What repeats the request: its latency and tier, and the trace of its guardrail."""
     found: dict[str, Any] = {}
+    body = exchange.body
     for name in ("performanceConfig", "serviceTier"):
-        if isinstance(reach(exchange.body, name), dict):
-            found[name] = exchange.body[name]
-    trace = reach(exchange.body, "guardrailConfig", "trace")
+        if isinstance(reach(body, name), dict):
+            found[name] = body[name]
+    trace = reach(body, "guardrailConfig", "trace")
     if isinstance(trace, str) and trace.startswith("enabled"):
         found["trace"] = {"guardrail": _guarded(exchange)}
     return found
