@@ -21,7 +21,7 @@ LAYERS = (
     ("_model",),
     ("_form", "_turns"),
     ("_dialect", "_options"),
-    ("_claude_blocks", "_response_tools"),
+    ("_claude_blocks", "_failures", "_response_tools"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),

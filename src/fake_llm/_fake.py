@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from fake_llm import _blocks, _environment
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
-from fake_llm._endpoints import Endpoint, Provider
+from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -827,8 +827,6 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
-_RETRIED_BY: Final = {"watsonx": 401}
-"""What the SDK of a provider tries again beside these, with another token (ibm-watsonx-ai 1.8, 2026-11)."""
 _SERVER_ERROR: Final = 500
 
 
@@ -843,7 +841,7 @@ def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or answer.status == _RETRIED_BY.get(provider)
+    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:

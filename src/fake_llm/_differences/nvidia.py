@@ -11,7 +11,7 @@ from fake_llm._dialect import Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 
 __all__ = ["NVIDIA"]
 
@@ -27,7 +27,7 @@ def _tool_id(ids: Ids, number: int) -> str:
 
 
 def _body(said: Said) -> dict[str, Any]:
-    if said.error.name in _OF_THE_GATEWAY:
+    if said.name in _OF_THE_GATEWAY:
         return {"status": said.status, "title": said.type, "detail": said.message}
     return {"error": {"message": said.message, "type": said.type, "param": None, "code": said.status}}
 
