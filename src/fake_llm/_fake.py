@@ -63,6 +63,7 @@ from fake_llm._script import (
     Verbatim,
     as_script,
     as_turn,
+    is_fault,
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
@@ -546,7 +547,7 @@ class FakeLLM:
 
     def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
         """A service's answer, unless a rule for its operation says another."""
-        reply, pace = None, Pace()
+        reply, pace, taken = None, Pace(), None
         if not endpoint.side:
             taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
@@ -561,7 +562,11 @@ class FakeLLM:
             if exchange.body is None and endpoint.method == "POST":
                 return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
         served = render_service(self._store, exchange, endpoint, reply, pace, self._options)
-        return self._turned_down(served, exchange, endpoint, call) if isinstance(served, Error) else served
+        if isinstance(served, Error):
+            return self._turned_down(served, exchange, endpoint, call)
+        if taken is not None:
+            self._remember(exchange, call, taken, served)
+        return served
 
     def _journal(self, call: Call, rendered: Rendered) -> None:
         answer = rendered.answer
@@ -820,7 +825,7 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
         except BaseException as error:
             if _passes(error):
                 raise
-            if not isinstance(error, (TimeoutError, ConnectionError)):
+            if not is_fault(error):
                 raise FunctionTurnError(error) from error
             turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)

@@ -939,8 +939,10 @@ class CohereV2:
         heard.usage = cohere_spent(end.usage)
 
 
-def cohere_spent(counted: Any) -> Spent:
+def cohere_spent(counted: Any) -> Spent | None:
     tokens = counted.tokens
+    if tokens is None:
+        return None  # of an answer that broke off
     reasoning = at(tokens, "reasoning_tokens")
     return Spent(tokens.input_tokens, tokens.output_tokens, counted.cached_tokens, reasoning)
 

@@ -40,6 +40,7 @@ from fake_llm import (
     UnusedReplyError,
     Usage,
     intercept,
+    quirks,
 )
 
 
@@ -128,7 +129,7 @@ reply = Reply(
     logprobs=[("Hello", -0.1)],
     then=Stall(seconds=1),
     framing=Framing(ids=True, comment="keep-alive"),
-    edit=lambda events: events[:-1],
+    edit=[lambda events: events[:-1], quirks.no_tool_index(), quirks.tool_ids(None)],
     extra={"service_tier": "flex"},
     headers={"x-request-id": "req_1"},
     choices=["Hi", Reply("Hey"), ["a", ToolCall("b")]],
@@ -137,6 +138,8 @@ reply = Reply(
 for then in (Disconnect(), Stall(), EndOfStream(), Error("overloaded"), Garbage(b"\xff")):
     Reply("a", then=then)
 assert_type(reply.usage, Usage | None)
+Reply(edit=quirks.shifted_tool_index(by=2))
+Reply(edit=lambda events: events)
 
 
 # A block, sync and async, gives a `FakeLLM`.
