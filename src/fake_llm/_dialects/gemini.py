@@ -801,13 +801,14 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -
         part = choice.parts[index]
         if isinstance(part, Thinking):
             follower = choice.parts[places[0]] if places else None
+            own = isinstance(follower, ToolCall) and "thoughtSignature" in (follower.extra or {})
             signature = _base64(part.signature)
-            if signature is None and (writer.new or part.redacted or isinstance(follower, ToolCall)):
+            if signature is None and not own and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
-            alone = follower is None or isinstance(follower, Thinking)
+            alone = follower is None or own or isinstance(follower, Thinking)
             written = (
                 []
-                if part.redacted
+                if part.redacted or (alone and signature is not None and not part.text)
                 else [{"text": piece, "thought": True} for piece in _pieces(choice, index, part.text, whole)]
             )
             if signature is not None and alone:
@@ -1480,13 +1481,16 @@ def _error_body(said: Said) -> dict[str, Any]:
     word = _STATUS.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
     body: dict[str, Any] = {"code": status, "message": said.message, "status": word}
     details = _details(said.exchange, said.error, status, said.message, _is_vertex(said.exchange))
-    if details:
+    if details or (said.name == "not_found" and _is_vertex(said.exchange)):  # recorded so, 2026
         body["details"] = details
     return {"error": body}
 
 
 def _error_headers(said: Said) -> HeaderItems:
-    return _VERTEX_HEADERS if _is_vertex(said.exchange) else _FAILURE_HEADERS
+    if _is_vertex(said.exchange):
+        return _VERTEX_HEADERS
+    tier = (("x-gemini-service-tier", _tier(said.exchange)),) if said.status == 429 else ()  # recorded 2026
+    return (*tier, *_FAILURE_HEADERS)
 
 
 def _no_wait(seconds: float) -> HeaderItems:
@@ -1546,10 +1550,15 @@ def _not_found(exchange: Exchange, vertex: bool) -> str:
         return f"Publisher Model `{resource}` not found."
     name = model(exchange.request, None)
     version = parts[0] if len(parts) > 1 else "v1beta"
+    verb = exchange.request.path.rpartition(":")[2]
+    lister = "ModelService.ListModels" if "mbed" in verb else "ListModels"  # recorded 2025
     return (
-        f"models/{name} is not found for API version {version}, or is not supported for generateContent. "
-        "Call ListModels to see the list of available models and their supported methods."
+        f"models/{name} is not found for API version {version}, or is not supported for {_VERBS.get(verb, verb)}. "
+        f"Call {lister} to see the list of available models and their supported methods."
     )
+
+
+_VERBS: Final = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}
 
 
 _FIELD: Final = re.compile(r"Invalid value at '([^']*)'")
