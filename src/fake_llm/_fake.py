@@ -68,6 +68,7 @@ from fake_llm._script import (
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Embedding, Error, Framing, Reply
+from fake_llm._validate import refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -521,6 +522,8 @@ class FakeLLM:
             call._earlier = named_results(earlier)
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
+        if self._options.validate and (error := refusal(exchange, call._remembered)) is not None:
+            return self._turned_down(error, exchange, endpoint, call)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
         assert taken is not None
         turn = taken.turn

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -50,7 +50,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Citation, Error, Image, Reply, ServerTool, Thinking, ToolCall
 
-__all__ = ["DIALECT", "pad"]
+__all__ = ["DIALECT", "SERVER_TOOL", "pad"]
 
 # --- bytes ---------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ _SETTINGS: Final = {
     "topP": "top_p",
     "stopSequences": "stop",
 }
-_SERVER: Final = "server_tool_use"
+SERVER_TOOL: Final = "server_tool_use"
 _NOT_PARAMS: Final = frozenset({"messages", "system", "toolConfig", "inferenceConfig", "outputConfig"})
 
 
@@ -121,7 +121,7 @@ def _assistant(item: Mapping[str, Any]) -> Message:
     for block in dicts(item.get("content")):
         if "toolUse" in block:
             call = block["toolUse"] if isinstance(block["toolUse"], dict) else {}
-            if call.get("type") == _SERVER:
+            if call.get("type") == SERVER_TOOL:
                 continue  # Bedrock ran it: nobody has to answer it
             calls.append(SentToolCall(string(call.get("name")), call.get("input"), call.get("toolUseId")))
         elif "reasoningContent" in block:
@@ -244,7 +244,7 @@ def check(request: Request, body: Any) -> Error | None:
     wrong = _wrong_lists(body)
     for index, item in enumerate(body.get("messages") or ()):
         wrong = wrong or _wrong_message(f"messages.{index + 1}.member", item)
-    wrong = wrong or _wrong_tools(reach(body, "toolConfig", "tools") or ()) or _wrong_conversation(body)
+    wrong = wrong or _wrong_tools(reach(body, "toolConfig", "tools") or ())
     return None if wrong is None else Error(400, wrong)
 
 
@@ -338,35 +338,6 @@ _BLOCKS: Final = _split(
     *((f"{kind}.format", str, "a string") for kind in ("image", "video", "audio")),
 )
 """What a block must have, and of which type, where it is there at all (botocore 1.44)."""
-
-
-def _wrong_conversation(body: Mapping[str, Any]) -> str | None:
-    """What no conversation can be: one that the model begins, a call of a tool without its result, a result without its call."""
-    messages: Sequence[Any] = body.get("messages") or ()
-    if messages and messages[0]["role"] == "assistant":
-        return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
-    called: list[str] = []
-    for index, item in enumerate(messages):
-        where = f"messages.{index}.content"
-        for place, block in enumerate(item["content"]):
-            if block.get("text") == "":
-                return f"The text field in the ContentBlock object at {where}.{place} is blank. Add text to the text field, and try again."
-        results = [block["toolResult"]["toolUseId"] for block in item["content"] if block.get("toolResult")]
-        if item["role"] == "assistant":
-            called = [
-                block["toolUse"]["toolUseId"]
-                for block in item["content"]
-                if block.get("toolUse") and block["toolUse"].get("type") != _SERVER
-            ]
-        elif item["role"] == "user":
-            if (missing := [one for one in called if one not in results]) and index:
-                return f"Expected toolResult blocks at {where} for the following Ids: {', '.join(missing)}"
-            if any(one not in called for one in results):
-                return (
-                    f"The number of toolResult blocks at {where} exceeds the number of toolUse blocks of previous turn."
-                )
-            called = []
-    return None
 
 
 # --- turn to body and events ---------------------------------------------------------------------
@@ -574,7 +545,7 @@ def _run(exchange: Exchange, part: ServerTool) -> Iterator[dict[str, Any]]:
     """The use of a tool and, if there is one, its result."""
     used = tool_id(exchange.ids) if part.id is None else part.id
     name = _OWN_TOOLS.get(part.name, part.name)
-    yield {"toolUse": {"input": dict(part.arguments), "name": name, "toolUseId": used, "type": _SERVER}}
+    yield {"toolUse": {"input": dict(part.arguments), "name": name, "toolUseId": used, "type": SERVER_TOOL}}
     if part.result is None and part.error is None:
         return
     content = [{"text": part.error}] if part.error is not None else [_result(part.result)]
@@ -897,7 +868,7 @@ def parts(body: Mapping[str, Any]) -> Reply:
 def _part(block: Mapping[str, Any], results: Mapping[Any, Any]) -> ReadyPart | None:
     if "toolUse" in block:
         call = block["toolUse"]
-        if call.get("type") == _SERVER:
+        if call.get("type") == SERVER_TOOL:
             return _ran(call, results.get(call.get("toolUseId")))
         given = call.get("input")
         arguments = given if isinstance(given, (Mapping, str)) else _json.text(given)
