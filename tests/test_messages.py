@@ -325,6 +325,10 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Raw([1, 2]),
         'Raw got the list [1, 2].\nA list holds stream events: dicts, Event(name, payload), or str and bytes that are sent as they are.\nWrite Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
     ),
+    "a silence in Raw": (
+        lambda: Raw([{}, Stall(), {}]),
+        "Raw got Stall() among its events.\nIt lasts until the client's own read time-out, so nothing can follow it.\nWrite Stall(seconds) there, or then=Stall() and only the events before it.",
+    ),
     "status of Raw": (lambda: Raw("x", 99), "Raw got status=99.\nA status is a whole number from 200 to 599.\nWrite Raw(body, status=503)."),
     "Garbage": (lambda: Garbage("x"), 'Garbage got \'x\'.\nIt takes bytes.\nWrite Garbage(b"…").'),
     "Stall": (lambda: Stall(-1), "Stall got seconds=-1.\nA time is in seconds, 0 or more.\nWrite seconds=0.5."),

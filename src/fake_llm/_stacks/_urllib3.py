@@ -6,8 +6,11 @@ read each, and a broken one fails as a server's does.
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
+import socket
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,9 +19,9 @@ from typing import Any
 
 import urllib3
 
-from fake_llm._model import Fault, Headers, Pause, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Headers, Pause, Response, Step, Timeouts
 
-__all__ = ["body", "headers", "streamed", "timeouts", "whole"]
+__all__ = ["body", "headers", "streamed", "timeouts", "unreached", "whole"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -117,9 +120,30 @@ class _Original:
         pass
 
 
+def unreached(fault: Fault, pool: Any) -> Exception | None:
+    """What urllib3 has of a fault on the way to the peer, in place of an answer; `None` for one of another kind."""
+    exceptions, said = urllib3.exceptions, fault.message or USUAL.get(fault.kind, "")
+    match fault.kind:
+        case "connect":
+            return exceptions.NewConnectionError(pool, said)
+        case "dns" if hasattr(exceptions, "NameResolutionError"):
+            return exceptions.NameResolutionError(pool.host, pool, socket.gaierror(said))
+        case "dns":
+            return exceptions.NewConnectionError(pool, said)
+        case "certificate":
+            return exceptions.SSLError(ssl.SSLCertVerificationError(1, said))
+        case "tls":
+            return exceptions.SSLError(ssl.SSLError(1, said))
+        case "reset":
+            gone = ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
+            return exceptions.ProtocolError("Connection aborted.", gone)
+        case _:
+            return None
+
+
 def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
     """An answer that arrives step by step."""
-    wire = _Wire(_head(answer), steps)
+    wire = _Wire(_head(answer), steps, chunked=answer.length is None)
     original = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]  # a socket is only asked for its file
     original.begin()
     return _Raw(
@@ -138,13 +162,14 @@ def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HT
 def _head(answer: Response) -> bytes:
     reason = http.client.responses.get(answer.status, "")
     lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers)]
-    return "\r\n".join([*lines, "transfer-encoding: chunked", "", ""]).encode("latin-1", "replace")
+    return "\r\n".join([*lines, ": ".join(answer.framed()), "", ""]).encode("latin-1", "replace")
 
 
 class _Wire(io.RawIOBase):
-    """A connection that gives the head and then one step at a time, each in a chunk of its own."""
+    """A connection that gives the head and then one step at a time, each in a chunk of its own where the length isn't said."""
 
-    def __init__(self, head: bytes, steps: Sequence[Step]) -> None:
+    def __init__(self, head: bytes, steps: Sequence[Step], *, chunked: bool) -> None:
+        self._chunked = chunked
         self._parts = self._play(head, steps)
         self._rest = memoryview(b"")
         self.raised: BaseException | None = None
@@ -177,20 +202,23 @@ class _Wire(io.RawIOBase):
         for step in steps:
             if isinstance(step, bytes):
                 if step:  # an empty chunk would end the body
-                    yield b"%x\r\n%b\r\n" % (len(step), step)
+                    yield b"%x\r\n%b\r\n" % (len(step), step) if self._chunked else step
             elif isinstance(step, Pause):
                 sleep(step.seconds)
             else:
                 sleep(step.delay)
                 self._fail(step)
                 return
-        yield b"0\r\n\r\n"
+        if self._chunked:
+            yield b"0\r\n\r\n"
 
     def _fail(self, fault: Fault) -> None:
         """Raise what a socket would, or just end: then the library finds the body incomplete."""
         if fault.error is not None:
             self.raised = fault.error.with_traceback(None)
             raise self.raised
+        if fault.kind == "reset":
+            raise ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
         if fault.kind != "disconnect":
             raise TimeoutError(fault.message or "The read operation timed out")
 
