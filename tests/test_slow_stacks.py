@@ -314,7 +314,7 @@ def openai_async() -> None:
 def anthropic_sync() -> None:
     import anthropic
 
-    anthropic.Anthropic().messages.create(model="claude-sonnet-4-5", max_tokens=9, messages=ASKED)
+    anthropic.Anthropic().messages.create(model="claude-sonnet-5", max_tokens=9, messages=ASKED)
 
 
 def groq_sync() -> None:

@@ -303,7 +303,8 @@ class Exchange:
     @property
     def body(self) -> Any:
         """The parsed body of the request."""
-        return self.asked.body
+        body = self.asked._body
+        return body if body is not _FORGOTTEN else self.asked.body
 
     @property
     def view(self) -> View:

@@ -80,6 +80,7 @@ __all__ = ["FakeLLM"]
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
+_NO_PACE: Final = Pace()
 MADE_UP: Final = Reply()
 """Answers what isn't chat when no rule does: its dialect makes up the parts."""
 
@@ -588,7 +589,7 @@ class FakeLLM:
                 return None if isinstance(script.queue[0], Function) else script.from_queue(call)
         if script.rules or script.default is None or isinstance(script.default, Function):
             return None
-        return Taken(script.default, Pace(), _always)
+        return Taken(script.default, _NO_PACE, _always)
 
     def _take(
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Usage
@@ -98,6 +98,8 @@ class Options:
     @classmethod
     def of(cls, given: Mapping[str, Any], base: Options | None = None) -> Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
+        if not given:  # as for nearly every block: they have been checked
+            return base or _USUAL
         names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
             if name not in names:
@@ -156,3 +158,6 @@ class Options:
                     'Write hosts={"llm.corp.example:8080/base": "openai"}.',
                 )
             )
+
+
+_USUAL: Final = Options()
