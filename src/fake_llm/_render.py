@@ -966,7 +966,21 @@ def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Respon
 
 
 def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> list[WireEvent]:
-    return (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    """The vendor's own error inside a stream, with the script's body in place of what it says."""
+    events = (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    body = error.body
+    if body is None:
+        return events
+    if isinstance(body, (bytes, str)):
+        return [body]
+    first = events[0] if events else None
+    if isinstance(first, Event):
+        said: WireEvent = Event(first.name, body)
+    elif isinstance(body, dict) and not isinstance(first, (bytes, str)):
+        said = body
+    else:
+        said = endpoint.whole.encode(body)
+    return [said, *(event for event in events[1:] if isinstance(event, bytes))]
 
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
