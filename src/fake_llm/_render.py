@@ -590,7 +590,7 @@ def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Opt
     _fill(exchange, reply, endpoint, pace, options)
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
-    content, closing = _events(exchange, endpoint)
+    content, closing = map(_copies, _events(exchange, endpoint))
     events: list[Any] = [*content, *closing]
     if reply.edit is not None:
         events = _edit(reply.edit, events)
@@ -616,11 +616,11 @@ def _said_in_events(
     failed = _failure_events(then, exchange, endpoint) if isinstance(then, Error) else []
     if not placed and not goes_on:
         closing = failed
+    if reply.edit is not None:
+        content, closing = _copies(content), _copies(closing)
     events = [*content, *closing]
     silences: dict[int, float] = {}
     if reply.edit is not None:
-        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
-        closing = events[len(content) :]
         events, silences = _silences(_edit(reply.edit, events))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
@@ -631,6 +631,11 @@ def _said_in_events(
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     return steps
+
+
+def _copies(events: list[Any]) -> list[Any]:
+    """The events for an edit to alter: they share parts, some of which are constants."""
+    return [copy.deepcopy(event) for event in events]
 
 
 def _settled(content: list[Any], closing: list[Any], events: list[Any]) -> int:

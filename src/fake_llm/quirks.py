@@ -381,10 +381,11 @@ def cumulative_usage() -> Edit:
             return None
         holder, key = usages[-1]
         whole = holder if key is None else holder[key]
-        if not isinstance(whole.get(_OUTPUT[key]), int):
+        output = "eval_count" if key is None else "completion_tokens"
+        if not isinstance(whole.get(output), int):
             return None
         for position, chunk in enumerate(chunks, 1):
-            so_far = whole[_OUTPUT[key]] * position // len(chunks)
+            so_far = whole[output] * position // len(chunks)
             if chunk is holder:
                 continue
             if key is None:
@@ -466,7 +467,7 @@ def reasoning_as(name: str) -> Edit:
         for payload in _payloads(events):
             for said in _messages(payload):
                 key = next((key for key in _THOUGHTS if isinstance(said.get(key, 0), str | None)), None)
-                if key in {None, name}:
+                if key is None or key == name:
                     continue
                 listed = name == "reasoning_details" and isinstance(said[key], str)
                 items = [
@@ -495,7 +496,6 @@ _USAGE: Final = ("usage", "usageMetadata")
 _COUNTS: Final = ("prompt_eval_count", "eval_count")
 """Ollama's, which stand by themselves."""
 
-_OUTPUT: Final = {"usage": "completion_tokens", None: "eval_count"}
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking", "thought")
 _FIELDS: Final = ("content", "refusal", "tool_calls", "function_call", "audio", "reasoning_content")
 _PIECES: Final = ("content", *_THOUGHTS, "text", "partial_json", "tool_plan", "arguments", "input")
