@@ -307,9 +307,7 @@ def _aws_frame(name: str, payload: Any, data: bytes) -> bytes:
         message = payload.get("message") if isinstance(payload, dict) else payload
         said = [(b":error-code", name.encode()), (b":error-message", str(message or "").encode()), said[2]]
         data = b""
-    headers = b"".join(
-        b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value) for key, value in said
-    )
+    headers = b"".join(b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value) for key, value in said)
     prelude = (len(headers) + len(data) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
     frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, data)
     return frame + zlib.crc32(frame).to_bytes(4, "big")
