@@ -460,6 +460,8 @@ def string(value: Any) -> str:
 def reach(value: Any, *path: str) -> Any:
     """What stands at a path of nested objects; `None` where one of them is missing."""
     for key in path:
+        if value is None:
+            return None
         value = value.get(key) if isinstance(value, (dict, Mapping)) else None
     return value
 

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from fake_llm import _json
 from fake_llm._model import Event
+from fake_llm._spots import placed
 from fake_llm._turns import Framing
 
 __all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Ndjson", "Sse", "Whole", "Wire", "bent", "coding", "cut", "pack"]
@@ -340,7 +341,8 @@ def cut(pieces: list[bytes], framing: Framing, before: int = 0) -> list[bytes]:
         return body.splitlines(keepends=True)
     if isinstance(how, int):
         return [body[start : start + how] for start in range(0, len(body), how)]
-    places = sorted({place - before for place in how if isinstance(place, int) and 0 < place - before < len(body)})
+    found = {(placed(place, pieces, len(pieces)) if not before else int(place)) - before for place in how}
+    places = sorted(place for place in found if 0 < place < len(body))
     return [body[start:end] for start, end in itertools.pairwise([0, *places, len(body)])] if body else []
 
 

@@ -51,6 +51,7 @@ class BlockOptions(TypedDict, total=False):
     context_window: int | None
     reserve_completion: int
     cost: Callable[[Usage], Any] | None
+    validate: bool
     virtual_time: bool
     skip_backoff: bool
     hosts: Mapping[str, str]
@@ -74,6 +75,7 @@ class Options:
     context_window: int | None = None
     reserve_completion: int = 0
     cost: Callable[[Usage], Any] | None = None
+    validate: bool = True
     virtual_time: bool = False
     skip_backoff: bool = True
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -122,7 +124,7 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "virtual_time", "skip_backoff", "block_network", "env"):
+        for name in ("strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"):
             check_switch(getattr(self, name), where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)

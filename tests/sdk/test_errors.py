@@ -42,12 +42,13 @@ def test_every_error_is_raised_as_the_table_says(sdk: Sdk, client: Client, mode:
     found = client.run(raised(client, mode))
 
     place = ("whole", "stream").index(mode)
-    assert found == {name: outcomes[place] for name, outcomes in TABLE[sdk.name].items()}
+    assert found == {name: outcomes[place] for name, outcomes in TABLE[sdk.name]["errors"].items()}
 
 
 def test_the_table_is_whole() -> None:
     assert list(TABLE) == [sdk.name for sdk in (*SDKS, *HOSTS)]
-    assert all(list(outcomes) == list(ERROR_NAMES) for outcomes in TABLE.values())
+    assert all(list(row["errors"]) == list(ERROR_NAMES) for row in TABLE.values())
+    assert [row["needs"] for row in TABLE.values()] == [sdk.needs for sdk in (*SDKS, *HOSTS)]
 
 
 # --- what errors have beside a class and a status -------------------------------------------------
@@ -131,6 +132,25 @@ def test_the_attributes_of_anthropic() -> None:
     assert error.request_id == fake.calls[0].response.headers["request-id"] == error.body["request_id"]
     assert error.response.headers["retry-after"] == "2"
     assert error.response.headers["anthropic-ratelimit-input-tokens-remaining"] == "0"
+
+
+@needs("openai>=2")
+def test_a_header_says_whether_to_ask_again() -> None:
+    import openai
+
+    def ask() -> Any:
+        return openai_client().with_options(max_retries=2).chat.completions.create(model="m", messages=ASKED)
+
+    again, never = {"x-should-retry": "true"}, {"x-should-retry": "false"}
+    with fake_llm.intercept([Error(400, headers=again), "Hello."]) as fake:
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2]
+    with fake_llm.intercept([Error(400, headers=again)]) as fake, pytest.raises(openai.BadRequestError):
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2, 3]
+    with fake_llm.intercept([Error(500, headers=never)]) as fake, pytest.raises(openai.InternalServerError):
+        ask()
+    assert len(fake.calls) == 1
 
 
 @needs("google-genai>=2")
