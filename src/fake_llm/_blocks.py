@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from fake_llm import _backoff, _coexist, _environment, _install, _witness
+from fake_llm import _backoff, _coexist, _environment, _install, _tracing, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, UnscriptedCallError, sentence
 from fake_llm._explain import no_call, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
@@ -194,6 +194,7 @@ def outermost(fake: FakeLLM) -> None:
 
 def close(fake: FakeLLM) -> None:
     """Close a block without a word about it."""
+    _tracing.flush(fake.claims)
     _remove(fake)
     fake._withdraw(fake._hosts)
     if fake._options.env:

@@ -90,7 +90,7 @@ from fake_llm._services import replicate as replicate_services
 from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
-__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
+__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "RETRIED", "Endpoint", "Errand", "Provider"]
 
 COMPACT: Final = Whole()
 
@@ -157,6 +157,7 @@ class Provider:
         base_urls: Environment variables that name another base URL.
         credentials: SDK module, the environment variable it wants, a dummy, and other variables that do as well.
         lends: It is asked for credentials, not for a model: answered where there are dummies (`env=True`).
+        retried: Statuses after which its SDK asks again, beside those after which they all do.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Provider:
     base_urls: tuple[str, ...] = ()
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
     lends: bool = False
+    retried: frozenset[int] = frozenset()
 
     def __hash__(self) -> int:
         return hash(self.name)  # `_route` caches by it, and its rows hold dicts
@@ -1419,6 +1421,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             )
         ),
         prefix="/ml/v1",
+        retried=frozenset({401}),  # with another token (ibm-watsonx-ai 1.8, 2026-11)
         endpoints=(
             Endpoint(
                 operation="chat",
@@ -1638,3 +1641,6 @@ OPERATIONS: Final = tuple(
     )
 )
 """What a rule can answer; housekeeping never touches the script."""
+
+RETRIED: Final = frozenset((provider.name, status) for provider in PROVIDERS for status in provider.retried)
+"""Providers, each with a status after which its SDK asks again, though others don't."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
+from fake_llm import _tracing
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._routes import placed
 from fake_llm._stacks import Patch
@@ -87,6 +88,7 @@ def _forget(dummies: set[str]) -> None:
     if _settled and openai.get("api_type") == _settled.pop():
         openai["api_type"] = None
     _forget_boto3(dummies)
+    _tracing.forget(dummies)
     # who serves which model (huggingface_hub 2.4, 2026-11)
     looked_up = sys.modules.get("huggingface_hub.inference._providers._common")
     getattr(getattr(looked_up, "_fetch_inference_provider_mapping", None), "cache_clear", lambda: None)()
@@ -134,7 +136,10 @@ def places() -> Mapping[str, Callable[[Any], list[Patch]]]:
 
         return get_credentials
 
-    return {"botocore.session": lambda module: [(module.Session, "get_credentials", noting)]}
+    return {
+        "aiobotocore.session": lambda module: [(module.AioSession, "get_credentials", noting)],
+        "botocore.session": lambda module: [(module.Session, "get_credentials", noting)],
+    }
 
 
 _settled: Final[list[str]] = []

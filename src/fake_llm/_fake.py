@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from fake_llm import _blocks, _environment
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
-from fake_llm._endpoints import Endpoint, Provider
+from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -63,6 +63,7 @@ from fake_llm._script import (
     Verbatim,
     as_script,
     as_turn,
+    is_fault,
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
@@ -821,15 +822,13 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
         except BaseException as error:
             if _passes(error):
                 raise
-            if not isinstance(error, (TimeoutError, ConnectionError)):
+            if not is_fault(error):
                 raise FunctionTurnError(error) from error
             turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
-_RETRIED_BY: Final = {"watsonx": 401}
-"""What the SDK of a provider tries again beside these, with another token (ibm-watsonx-ai 1.8, 2026-11)."""
 _SERVER_ERROR: Final = 500
 
 
@@ -844,7 +843,7 @@ def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or answer.status == _RETRIED_BY.get(provider)
+    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:

@@ -18,6 +18,7 @@ from fake_llm._public import public
 __all__ = [
     "AUTO",
     "NO_TIMEOUTS",
+    "USUAL",
     "Event",
     "Fault",
     "FaultKind",
@@ -193,6 +194,10 @@ FaultKind: TypeAlias = Literal[
     "pool_timeout",
     "total_timeout",
     "connect",
+    "dns",
+    "certificate",
+    "tls",
+    "reset",
     "disconnect",
     "raise",
 ]
@@ -204,7 +209,8 @@ class Fault:
 
     Attributes:
         kind: `read_timeout`, `connect_timeout`, `write_timeout`, `pool_timeout`, `total_timeout`, `connect` (nobody
-            there), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
+            there), `dns` (no such name), `certificate` (one that isn't trusted), `tls` (no handshake), `reset` (the peer is
+            gone without a word), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
         message: The text of the library's own exception.
         error: The exception to raise as it is, for the kind `raise`.
         delay: Seconds to wait first.
@@ -215,6 +221,15 @@ class Fault:
     error: BaseException | None = None
     delay: float = 0.0
 
+
+USUAL: Mapping[str, str] = {
+    "connect": "[Errno 111] Connection refused",
+    "dns": "[Errno -2] Name or service not known",
+    "certificate": "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)",
+    "tls": "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)",
+    "reset": "[Errno 104] Connection reset by peer",
+}
+"""What the system says of a connection that fails, by the kind of a fault."""
 
 Step: TypeAlias = "bytes | Pause | Fault"
 

@@ -6,8 +6,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -42,6 +43,7 @@ from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
     Disconnect,
+    Edit,
     Embedding,
     EndOfStream,
     Error,
@@ -57,6 +59,7 @@ from fake_llm._turns import (
     Then,
     ToolCall,
     check_json,
+    check_stalls,
     check_unicode,
 )
 
@@ -432,14 +435,11 @@ def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framin
     if isinstance(document, Plain):
         headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
         document = document.data
-    body = (
-        _edited_whole(reply.edit, document, endpoint, framing)
-        if reply.edit is not None
-        else document
-        if isinstance(document, bytes)
-        else endpoint.whole.encode(document, framing)
-    )
-    return _said_whole(200, headers, body, then, framing, exchange)
+    if reply.edit is not None:
+        pieces, pauses = _edited_whole(reply.edit, document, endpoint, framing)
+    else:
+        pieces, pauses = [document if isinstance(document, bytes) else endpoint.whole.encode(document, framing)], {}
+    return _said_whole(200, headers, pieces, pauses, then, framing, exchange)
 
 
 def _in_place(then: Then | None) -> bool:
@@ -457,36 +457,63 @@ def _unsaid(then: Then | None, headers: HeaderItems, framing: Framing, exchange:
 
 
 def _said_whole(
-    status: int, headers: HeaderItems, body: bytes, then: Then | None, framing: Framing, exchange: Exchange
+    status: int,
+    headers: HeaderItems,
+    pieces: list[bytes],
+    pauses: Mapping[int, float],
+    then: Then | None,
+    framing: Framing,
+    exchange: Exchange,
 ) -> Response:
     """A body that isn't streamed; where it breaks off at a place of it, its length is that of the whole one."""
-    if then is None and framing.split is None and coding(framing) is None:
-        return Response(status, headers, body)
-    pieces: list[Step] = [*cut(pack([body], framing), framing)]
+    if then is None and framing.split is None and coding(framing) is None and not pauses:
+        return Response(status, headers, b"".join(pieces))
+    said: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack([b"".join(pieces)], framing), framing)]
     if isinstance(then, Stall) and then.seconds is not None and then.after_bytes is None:
-        return Response(status, headers, steps=(Pause(then.seconds), *pieces))
+        return Response(status, headers, steps=(Pause(then.seconds), *said))
     if then is None or not _placed_at(then):
-        return Response(status, headers, steps=tuple(pieces))
-    size = sum(len(piece) for piece in pieces if isinstance(piece, bytes))
+        return Response(status, headers, steps=tuple(said))
+    size = sum(len(piece) for piece in said if isinstance(piece, bytes))
     breaks = isinstance(then, (Disconnect, Stall))
-    then = _counted(then, [body], 1, framing)
-    steps = _broken_off(pieces, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
+    then = _counted(then, [b"".join(pieces)], 1, framing)
+    steps = _broken_off(said, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
     return Response(status, headers, steps=tuple(steps), length=size if breaks else None)
 
 
-def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
-    items = _edit(edit, [document])
-    return b"".join(
+def _edited_whole(
+    edit: Edit | tuple[Edit, ...], document: Any, endpoint: Endpoint, framing: Framing
+) -> tuple[list[bytes], dict[int, float]]:
+    items, pauses = _silences(_edit(edit, [copy.deepcopy(document)]))
+    pieces = [
         item
         if isinstance(item, bytes)
         else item.encode()
         if isinstance(item, str)
         else endpoint.whole.encode(item, framing)
         for item in items
-    )
+    ]
+    return pieces, pauses
 
 
-def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+def _silences(items: list[Any]) -> tuple[list[Any], dict[int, float]]:
+    """The wire events without the silences among them, and the seconds before each."""
+    events: list[Any] = []
+    pauses: dict[int, float] = {}
+    for item in items:
+        if isinstance(item, Stall):
+            pauses[len(events)] = pauses.get(len(events), 0.0) + (item.seconds or 0.0)
+        else:
+            events.append(item)
+    return events, pauses
+
+
+def _edit(edit: Edit | tuple[Edit, ...], events: list[Any]) -> list[Any]:
+    for one in edit if isinstance(edit, tuple) else (edit,):
+        events = _edited(one, events)
+    return events
+
+
+def _edited(edit: Edit, events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
     except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -509,6 +536,9 @@ def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
 
 def _check_event(item: Any) -> None:
     try:
+        if isinstance(item, Stall):
+            check_stalls([item], "What edit= returned")
+            return
         if not isinstance(item, (dict, Event, str, bytes)):
             raise ScriptError(
                 sentence(
@@ -563,7 +593,9 @@ def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Opt
     content, closing = _events(exchange, endpoint)
     events: list[Any] = [*content, *closing]
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events = [copy.deepcopy(event) for event in events]
+        content, closing = events[: len(content)], events[len(content) :]
+        events, _ = _silences(_edit(reply.edit, events))
     framing = pace.framing or PLAIN
     end = wire.end(framing)
     return [*wire.encode(events, framing), *([end] if end else [])], _settled(content, closing, events)
@@ -587,14 +619,17 @@ def _said_in_events(
     if not placed and not goes_on:
         closing = failed
     events = [*content, *closing]
+    silences: dict[int, float] = {}
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
+        content, closing = events[: len(content)], events[len(content) :]
+        events, silences = _silences(_edit(reply.edit, events))
+    pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
-        pauses = _pauses(events, interval) if interval else {}
         return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
-    steps = _steps(events, pieces, end, interval, then, closing, framing)
+    steps = _steps(events, pieces, end, pauses, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     return steps
@@ -616,7 +651,7 @@ def _steps(
     events: list[Any],
     pieces: list[bytes],
     end: bytes,
-    interval: float,
+    pauses: dict[int, float],
     then: Then | None,
     closing: list[Any],
     framing: Framing,
@@ -624,15 +659,19 @@ def _steps(
     if end:
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
-    if not interval and stall is None:
+    if stall is None and not pauses:
         return [*(pieces if framing is PLAIN else cut(pack(pieces, framing), framing))]
-    pauses = _pauses(events, interval) if interval else {}
     if stall is not None:
         first = next(
             (index for index, event in enumerate(events) if any(event is late for late in closing)), len(events)
         )
         pauses[first] = pauses.get(first, 0.0) + stall
     return _paced(pieces, pauses, framing)
+
+
+def _added_up(one: dict[int, float], two: dict[int, float]) -> dict[int, float]:
+    """Both pauses where two fall on one place."""
+    return {index: one.get(index, 0.0) + two.get(index, 0.0) for index in {**one, **two}} if one and two else one or two
 
 
 def _pauses(events: list[Any], interval: float) -> dict[int, float]:
@@ -900,7 +939,7 @@ def render_service(
             made = _unsaid(then, made.headers, PLAIN, exchange)
         else:
             headers, body = _bent_body(made.headers, made.body, framing)
-            made = _said_whole(made.status, headers, body, then, framing, exchange)
+            made = _said_whole(made.status, headers, [body], {}, then, framing, exchange)
     return _timed(
         _with_headers(made, None if reply is None else reply.headers),
         pace.delay or 0.0,
@@ -973,10 +1012,13 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         failed = _failure_events(then, exchange, endpoint)
     placed = then is not None and _placed_at(then)
     end = then.data if isinstance(then, Garbage) and not placed else b""
-    if isinstance(turn.body, list):
+    silences: dict[int, float] = {}
+    said = turn.body
+    if isinstance(said, list):
+        said, silences = _silences(said)
         if wire is None:
             raise _no_streams(endpoint)
-        pieces = wire.encode(turn.body if placed else [*turn.body, *failed], framing)
+        pieces = wire.encode(said if placed else [*said, *failed], framing)
         content_type = wire.content_type
         end = wire.end(framing) if goes_on else end
     elif isinstance(turn.body, dict):
@@ -993,19 +1035,20 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
     if turn.headers:
         headers = _over(headers, turn.headers)
     if then is not None and placed:
-        if isinstance(turn.body, list) and wire is not None:
-            steps = _in_events(turn.body, then, failed, wire, {}, framing, exchange, len(turn.body))
+        if isinstance(said, list) and wire is not None:
+            steps = _in_events(said, then, failed, wire, silences, framing, exchange, len(said))
             return Response(turn.status, headers, steps=tuple(steps))
         if exchange.stream:
             steps = _broken_off(cut(pack(pieces, framing), framing), then, exchange)
             return Response(turn.status, headers, steps=tuple(steps))
-        return _said_whole(turn.status, headers, pieces[0], then, framing, exchange)
-    pauses = {len(pieces): then.seconds} if isinstance(then, Stall) and then.seconds is not None else {}
+        return _said_whole(turn.status, headers, pieces, {}, then, framing, exchange)
+    if isinstance(then, Stall) and then.seconds is not None:
+        silences[len(pieces)] = silences.get(len(pieces), 0.0) + then.seconds
     if end:
         pieces.append(end)
-    if then is None and len(pieces) == 1 and framing.split is None and kind is None:
+    if then is None and len(pieces) == 1 and framing.split is None and kind is None and not silences:
         return Response(turn.status, headers, pieces[0])
-    last: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack(pieces, framing), framing)]
+    last: list[Step] = _paced(pieces, silences, framing) if silences else [*cut(pack(pieces, framing), framing)]
     if not goes_on and not failed:
         last.extend(_after(then, exchange))
     return Response(turn.status, headers, steps=tuple(last))
@@ -1035,20 +1078,42 @@ def _content_type(body: bytes) -> str:
 
 
 _TIMEOUT_KINDS: Final = (("Connect", "connect"), ("Pool", "pool"), ("Write", "write"))
+_PHASES: Final[Mapping[str, FaultKind]] = {
+    "connect": "connect_timeout",
+    "read": "read_timeout",
+    "write": "write_timeout",
+    "pool": "pool_timeout",
+    "total": "total_timeout",
+}
+"""The time-outs that a `TimeoutError` can name."""
+_BENEATH: Final[Mapping[str, FaultKind]] = {
+    "builtins.ConnectionError": "connect",
+    "builtins.ConnectionRefusedError": "connect",
+    "builtins.ConnectionResetError": "reset",
+    "builtins.ConnectionAbortedError": "disconnect",
+    "builtins.BrokenPipeError": "disconnect",  # clients go on to read when they can't write, and find it closed
+    "http.client.RemoteDisconnected": "disconnect",
+    "socket.gaierror": "dns",
+    "ssl.SSLCertVerificationError": "certificate",
+    "ssl.SSLError": "tls",
+}
+"""The exceptions of the standard library that become the client's own; a class that extends one is raised as it is."""
 
 
 def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     error = turn.instance()
-    text = str(error)
-    if type(error) is TimeoutError:
-        kind, seconds = _patience(timeouts)
-        return Rendered(Fault(kind, text), waited=seconds or 0.0)
-    if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
-        if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
-            return Rendered(Fault("disconnect", text))
-        return Rendered(Fault("connect", text))
+    text = str(error) if error.args else ""  # without any, those of TLS say "()"
+    kind = type(error)
+    if kind is TimeoutError:
+        if text in _PHASES:
+            return Rendered(Fault(_PHASES[text]), waited=getattr(timeouts, text) or 0.0)
+        patience, seconds = _patience(timeouts)
+        return Rendered(Fault(patience, text), waited=seconds or 0.0)
+    beneath = _BENEATH.get(f"{kind.__module__}.{kind.__qualname__}")
+    if beneath is not None:
+        return Rendered(Fault(beneath, text))
     waited = 0.0
-    name = type(error).__name__
+    name = kind.__name__
     if "Timeout" in name:
         phase = next((attribute for word, attribute in _TIMEOUT_KINDS if word in name), "read")
         waited = getattr(timeouts, phase) or 0.0

@@ -46,6 +46,7 @@ __all__ = [
     "Verbatim",
     "as_script",
     "as_turn",
+    "is_fault",
 ]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
@@ -76,6 +77,11 @@ class Broken:
         if isinstance(self.error, BaseException):
             return self.error.with_traceback(None)
         return _made(self.error)
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether a function that raises it scripts a fault: it is what the standard library raises of a connection."""
+    return isinstance(error, (TimeoutError, ConnectionError)) or type(error).__module__ in ("socket", "ssl")
 
 
 @dataclass(frozen=True, slots=True)

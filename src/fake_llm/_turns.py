@@ -51,6 +51,7 @@ __all__ = [
     "check_chunk_size",
     "check_json",
     "check_number",
+    "check_stalls",
     "check_switch",
     "check_type",
     "check_unicode",
@@ -519,6 +520,8 @@ class Disconnect(_Value):
 class Stall(_Value):
     """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on.
 
+    With `seconds` it may stand among the wire events too, in what `edit=` returns and in the list of a `Raw`.
+
     Args:
         seconds: Without them, what ends the silence is the client's own read time-out.
         after_bytes: The place, as in `Disconnect`.
@@ -529,6 +532,8 @@ class Stall(_Value):
 
     >>> Reply("Hel", then=Stall())
     Reply('Hel', then=Stall())
+    >>> Reply("Hello", edit=lambda events: [events[0], Stall(6), *events[1:]]).parts
+    ('Hello',)
     """
 
     seconds: float | None = None
@@ -780,6 +785,9 @@ NAME_OF_STATUS: Mapping[int, str] = {
     529: "overloaded",
 }
 
+Edit: TypeAlias = Callable[[list[Any]], Any]
+"""A function over the list of wire events that returns the list to send."""
+
 Then: TypeAlias = "Disconnect | Stall | EndOfStream | Garbage | Error"
 THEN_TYPES = (Disconnect, Stall, EndOfStream, Garbage, Error)
 
@@ -790,7 +798,7 @@ class Raw(_Value):
 
     Args:
         body: `bytes`/`str` as they are, a dict as a JSON body, a list of dicts as stream events in the
-            endpoint's own framing.
+            endpoint's own framing, with `Stall(seconds)` among them.
         status: The status code, from 200.
         headers: Headers; without a content type, one that fits the body.
         then: What happens after the body.
@@ -820,7 +828,9 @@ class Raw(_Value):
                     'Write Raw({"id": "x"}) or Raw(b"…").',
                 )
             )
-        if isinstance(self.body, list) and not all(isinstance(item, (dict, Event, str, bytes)) for item in self.body):
+        if isinstance(self.body, list) and not all(
+            isinstance(item, (dict, Event, str, bytes, Stall)) for item in self.body
+        ):
             raise ScriptError(
                 sentence(
                     f"Raw got the list {self.body!r}.",
@@ -828,6 +838,8 @@ class Raw(_Value):
                     'Write Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
                 )
             )
+        if isinstance(self.body, list):
+            check_stalls(self.body, "Raw")
         if isinstance(self.body, str):
             check_unicode(self.body, "the body of Raw")
         if isinstance(self.body, (dict, list)):
@@ -839,6 +851,7 @@ class Raw(_Value):
                     if isinstance(item, bytes)
                     else item
                     for item in self.body
+                    if not isinstance(item, Stall)
                 ]
                 if isinstance(self.body, list)
                 else self.body,
@@ -884,7 +897,8 @@ class Reply:
         logprobs: `(token, logprob)` pairs, or the vendor's own list; without one, made up when asked for.
         then: What happens after these parts have been streamed.
         framing: Other bytes for the same events.
-        edit: A function over the list of wire events just before framing; it returns the list to send.
+        edit: A function over the list of wire events just before framing; it returns the list to send, with
+            `Stall(seconds)` where the vendor is silent. A list is several, one after the other; `fake_llm.quirks` has some.
         extra: Merged into the vendor's body.
         headers: More headers; they win.
         choices: Further answers, for a request with `n` above 1: each a `str`, a list of parts or a `Reply`.
@@ -909,7 +923,7 @@ class Reply:
     logprobs: tuple[Any, ...] | None
     then: Then | None
     framing: Framing | None
-    edit: Callable[[list[Any]], Any] | None
+    edit: Edit | tuple[Edit, ...] | None
     extra: Mapping[str, Any] | None
     headers: Mapping[str, str] | None
     choices: tuple[Reply, ...]
@@ -929,7 +943,7 @@ class Reply:
         logprobs: Sequence[Any] | None = None,
         then: Then | None = None,
         framing: Framing | None = None,
-        edit: Callable[[list[Any]], Any] | None = None,
+        edit: Edit | Sequence[Edit] | None = None,
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         choices: Sequence[Any] = (),
@@ -952,14 +966,12 @@ class Reply:
             check_json(list(logprobs), "logprobs")
             _check_logprobs(logprobs)
         check_list(choices, "Reply", "choices", 'choices=["another answer"]')
-        if edit is not None and not callable(edit):
-            raise ScriptError(
-                sentence(
-                    f"Reply got edit={edit!r}.",
-                    "edit is a function over the list of wire events that returns the list to send.",
-                    "Write edit=lambda events: events.",
-                )
-            )
+        if isinstance(edit, (list, tuple)):
+            edit = tuple(edit)
+        for one in edit if isinstance(edit, tuple) else () if edit is None else (edit,):
+            _check_edit(one)
+        if edit == ():
+            raise _no_edit(edit)
         if extra is not None:
             check_json(dict(extra), "extra")
         if chunks is not None:
@@ -1041,6 +1053,29 @@ _REPLY_DEFAULTS: dict[str, Any] = {
     "choices": (),
     "check": True,
 }
+
+
+def _check_edit(edit: Any) -> None:
+    if not callable(edit):
+        raise _no_edit(edit)
+    if getattr(edit, "__module__", None) == "fake_llm.quirks" and hasattr(edit, "__name__"):
+        raise ScriptError(
+            sentence(
+                f"Reply got edit=quirks.{edit.__name__}.",
+                "It is a function that gives an edit, and isn't one.",
+                f"Write edit=quirks.{edit.__name__}(…), with parentheses.",
+            )
+        )
+
+
+def _no_edit(edit: Any) -> ScriptError:
+    return ScriptError(
+        sentence(
+            f"Reply got edit={edit!r}.",
+            "edit is a function over the list of wire events that returns the list to send, or a list of such.",
+            "Write edit=lambda events: events.",
+        )
+    )
 
 
 def _as_choice(value: Any) -> Reply:
@@ -1216,6 +1251,18 @@ def check_text(value: Any, where: str) -> None:
     """Refuse what isn't a `str`."""
     if not isinstance(value, str):
         raise ScriptError(sentence(f"{where} got {value!r}.", f"{where} takes a str.", f'Write {where}("text").'))
+
+
+def check_stalls(events: Sequence[Any], where: str) -> None:
+    """Refuse a silence among wire events that never ends: what stands behind it would never be sent."""
+    if any(isinstance(item, Stall) and item.seconds is None for item in events):
+        raise ScriptError(
+            sentence(
+                f"{where} got Stall() among its events.",
+                "It lasts until the client's own read time-out, so nothing can follow it.",
+                "Write Stall(seconds) there, or then=Stall() and only the events before it.",
+            )
+        )
 
 
 def check_number(value: Any, where: str, name: str) -> None:

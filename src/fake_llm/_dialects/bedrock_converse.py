@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -31,13 +32,13 @@ from fake_llm._dialect import (
     string,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual, waits
 from fake_llm._model import (
     AUTO,
     Event,
     HeaderItems,
     Message,
     Request,
-    Response,
     Role,
     SentToolCall,
     ToolChoice,
@@ -761,30 +762,8 @@ def _deltas(exchange: Exchange, index: int, part: ReadyPart | None, block: dict[
 
 # --- errors --------------------------------------------------------------------------------------
 
-_ERRORS: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "ValidationException", "The provided request is not valid"),
-    "authentication": (
-        403,
-        "UnrecognizedClientException",
-        "The security token included in the request is invalid.",
-    ),
-    "permission": (403, "AccessDeniedException", "You don't have access to the model with the specified model ID."),
-    "not_found": (
-        404,
-        "ResourceNotFoundException",
-        "Could not resolve the foundation model from the model identifier.",
-    ),
-    "request_too_large": (400, "ValidationException", "Input is too long for requested model."),
-    "context_length": (400, "ValidationException", "Input is too long for requested model."),
-    "content_filter": (400, "ValidationException", "The content was blocked by the content filter."),
-    "rate_limit": (429, "ThrottlingException", "Too many requests, please wait before trying again."),
-    "quota": (429, "ThrottlingException", "Too many tokens per day, please wait before trying again."),
-    "server_error": (500, "InternalServerException", "The server encountered an internal error."),
-    "unavailable": (503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
-    "overloaded": (503, "ServiceUnavailableException", "Too many connections, please wait before trying again."),
-    "timeout": (408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."),
-}
-_BY_STATUS: Final = {408: "ModelTimeoutException", 424: "ModelErrorException"}
+_AT_THE_GATE: Final = frozenset({"UnrecognizedClientException"})
+"""What is refused before the service is asked; another part of it says so (recorded 2026-08)."""
 _IN_STREAMS: Final = {
     "ValidationException": "validationException",
     "ThrottlingException": "throttlingException",
@@ -793,31 +772,78 @@ _IN_STREAMS: Final = {
 }
 
 
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer: its type is in a header, its text alone in the body."""
-    status, kind, text = _said(error)
-    place = "coral.service" if kind == "UnrecognizedClientException" else "bedrock"  # recorded 2026-08
-    named = ("x-amzn-ErrorType", f"{kind}:http://internal.amazon.com/coral/com.amazon.{place}/")
-    more = () if error.retry_after is None else (("retry-after", f"{error.retry_after:g}"),)
-    headers_ = (("content-type", "application/json"), *headers(exchange), named, *more)
-    return Response(status, headers_, _json.compact({"message": text}))
+def _request_id(exchange: Exchange) -> str:
+    return exchange.ids.uuid()
 
 
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same in the middle of a stream: a frame that is an exception. What has none of its own is the model's."""
-    status, kind, text = _said(error)
-    if kind in _IN_STREAMS:
-        return [Event(_IN_STREAMS[kind], {"message": text})]
-    return [
-        Event("modelStreamErrorException", {"message": text, "originalMessage": text, "originalStatusCode": status})
-    ]
+def _error_body(said: Said) -> dict[str, Any]:
+    """Its text alone: its type is in a header."""
+    return {"message": said.message}
 
 
-def _said(error: Error) -> tuple[int, str, str]:
-    status, kind, text = _ERRORS[error.name]
-    if isinstance(error.kind, int):
-        status, kind = error.kind, _BY_STATUS.get(error.kind, kind)
-    return status, kind, text if error.message is None else error.message
+def _error_headers(said: Said) -> HeaderItems:
+    place = "coral.service" if said.type in _AT_THE_GATE else "bedrock"
+    named = f"{said.type}:http://internal.amazon.com/coral/com.amazon.{place}/"
+    return (("x-amzn-RequestId", said.id), ("x-amzn-ErrorType", named))
+
+
+def _error_event(said: Said) -> list[WireEvent]:
+    """A frame that is an exception. What has none of its own is the model's."""
+    if said.type in _IN_STREAMS:
+        return [Event(_IN_STREAMS[said.type], {"message": said.message})]
+    more = {"originalMessage": said.message, "originalStatusCode": said.status}
+    return [Event("modelStreamErrorException", {"message": said.message, **more})]
+
+
+def _wait_headers(seconds: float) -> HeaderItems:
+    """What botocore reads too, in milliseconds (1.44)."""
+    return (*waits(seconds), ("x-amz-retry-after", str(math.ceil(seconds * 1000))))
+
+
+ERRORS: Final = Errors(
+    body=_error_body,
+    id=_request_id,
+    headers=_error_headers,
+    waits=_wait_headers,
+    event=_error_event,
+    usual={
+        "bad_request": Usual(400, "ValidationException", "The provided request is not valid"),
+        "authentication": Usual(
+            403,
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
+        ),
+        "permission": Usual(
+            403, "AccessDeniedException", "You don't have access to the model with the specified model ID."
+        ),
+        "not_found": Usual(
+            404,
+            "ResourceNotFoundException",
+            "Could not resolve the foundation model from the model identifier.",
+        ),
+        "request_too_large": Usual(400, "ValidationException", "Input is too long for requested model."),
+        "context_length": Usual(400, "ValidationException", "Input is too long for requested model."),
+        "content_filter": Usual(400, "ValidationException", "The content was blocked by the content filter."),
+        "rate_limit": Usual(429, "ThrottlingException", "Too many requests, please wait before trying again."),
+        "quota": Usual(429, "ThrottlingException", "Too many tokens per day, please wait before trying again."),
+        "server_error": Usual(500, "InternalServerException", "The server encountered an internal error."),
+        "unavailable": Usual(503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
+        "overloaded": Usual(
+            503, "ServiceUnavailableException", "Too many connections, please wait before trying again."
+        ),
+        "timeout": Usual(
+            408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."
+        ),
+    },
+    statuses={
+        408: Usual(
+            408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."
+        ),
+        424: Usual(
+            424, "ModelErrorException", "The model encountered an unexpected error while processing the request."
+        ),
+    },
+)
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -932,8 +958,8 @@ DIALECT: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

@@ -12,8 +12,7 @@ from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._framing import Whole
+from fake_llm._failures import Errors, Said, Usual
 
 __all__ = ["GEMINI"]
 
@@ -49,9 +48,14 @@ def _body(said: Said) -> dict[str, Any]:
     return {"error": {"code": said.status, "message": said.message, "status": said.type}}
 
 
+def _in_a_list(body: Any) -> bytes:
+    return b"[" + _json.pretty(body) + b"\n]"
+
+
 _ERRORS: Final = Errors(
     body=_body,
-    layout=Whole(_json.pretty, b"\n]", "application/json; charset=UTF-8", b"["),
+    encode=_in_a_list,
+    content_type="application/json; charset=UTF-8",
     usual={
         "bad_request": Usual(400, "INVALID_ARGUMENT", "Request contains an invalid argument."),
         "authentication": Usual(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),

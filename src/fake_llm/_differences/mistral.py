@@ -17,7 +17,7 @@ from typing import Any, Final
 from fake_llm._dialect import CREATED, Delta, Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, thinks
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual, spent
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error, Refusal, Thinking
 
@@ -238,7 +238,8 @@ def _correlated(exchange: Exchange) -> HeaderItems:
 
 
 def _error_headers(said: Said) -> HeaderItems:
-    return (*_correlated(said.exchange), *_COMMON)
+    limits = spent(_LIMITS, remaining_req_minute="0") if said.name == "rate_limit" else ()
+    return (*_correlated(said.exchange), *limits, *_COMMON)
 
 
 _GATEWAY: Final = "gateway"

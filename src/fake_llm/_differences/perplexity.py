@@ -8,7 +8,7 @@ from typing import Any, Final
 from fake_llm._dialect import Delta, Exchange
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, cited
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["PERPLEXITY"]

@@ -6,8 +6,11 @@ read each, and a broken one fails as a server's does.
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
+import socket
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,9 +19,9 @@ from typing import Any
 
 import urllib3
 
-from fake_llm._model import Fault, Headers, Pause, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Headers, Pause, Response, Step, Timeouts
 
-__all__ = ["body", "headers", "streamed", "timeouts", "whole"]
+__all__ = ["body", "headers", "streamed", "timeouts", "unreached", "whole"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -117,6 +120,27 @@ class _Original:
         pass
 
 
+def unreached(fault: Fault, pool: Any) -> Exception | None:
+    """What urllib3 has of a fault on the way to the peer, in place of an answer; `None` for one of another kind."""
+    exceptions, said = urllib3.exceptions, fault.message or USUAL.get(fault.kind, "")
+    match fault.kind:
+        case "connect":
+            return exceptions.NewConnectionError(pool, said)
+        case "dns" if hasattr(exceptions, "NameResolutionError"):
+            return exceptions.NameResolutionError(pool.host, pool, socket.gaierror(said))
+        case "dns":
+            return exceptions.NewConnectionError(pool, said)
+        case "certificate":
+            return exceptions.SSLError(ssl.SSLCertVerificationError(1, said))
+        case "tls":
+            return exceptions.SSLError(ssl.SSLError(1, said))
+        case "reset":
+            gone = ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
+            return exceptions.ProtocolError("Connection aborted.", gone)
+        case _:
+            return None
+
+
 def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
     """An answer that arrives step by step."""
     wire = _Wire(_head(answer), steps, chunked=answer.length is None)
@@ -193,6 +217,8 @@ class _Wire(io.RawIOBase):
         if fault.error is not None:
             self.raised = fault.error.with_traceback(None)
             raise self.raised
+        if fault.kind == "reset":
+            raise ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
         if fault.kind != "disconnect":
             raise TimeoutError(fault.message or "The read operation timed out")
 

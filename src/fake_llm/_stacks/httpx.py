@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
 
-from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import NO_TIMEOUTS, USUAL, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch, leads_to
 
 __all__ = ["mounted", "patches", "transport"]
@@ -343,7 +343,8 @@ def _library(module: Any) -> _Library:
             "connect_timeout": (module.ConnectTimeout, "timed out"),
             "write_timeout": (module.WriteTimeout, "The write operation timed out"),
             "pool_timeout": (module.PoolTimeout, "timed out"),
-            "connect": (module.ConnectError, "[Errno 111] Connection refused"),
+            **{kind: (module.ConnectError, USUAL[kind]) for kind in ("connect", "dns", "certificate", "tls")},
+            "reset": (module.ReadError, USUAL["reset"]),
             "disconnect": (module.RemoteProtocolError, "Server disconnected without sending a response."),
             "raise": (module.RequestError, "the request failed"),
         },

@@ -14,7 +14,7 @@ from functools import lru_cache
 from time import sleep
 from typing import Any
 
-from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches"]
@@ -206,7 +206,11 @@ def _error(module: Any, fault: Fault) -> BaseException:
         "connect_timeout": (module.ConnectTimeout, "timed out connecting"),
         "write_timeout": (module.WriteTimeout, "write timed out"),
         "pool_timeout": (module.TransportError, "all connections were busy"),
-        "connect": (module.ConnectError, "failed to connect: [Errno 111] Connection refused"),
+        "connect": (module.ConnectError, f"failed to connect: {USUAL['connect']}"),
+        "dns": (module.ConnectError, f"failed to connect: {USUAL['dns']}"),
+        "certificate": (module.ConnectError, f"TLS handshake failed: {USUAL['certificate']}"),
+        "tls": (module.ConnectError, f"TLS handshake failed: {USUAL['tls']}"),
+        "reset": (module.ReadError, f"read failed: {USUAL['reset']}"),
         "disconnect": (module.ReadError, "server closed connection before sending response"),
         "raise": (module.TransportError, "the request failed"),
     }[fault.kind]
