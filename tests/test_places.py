@@ -524,3 +524,29 @@ def test_what_is_shown_of_a_place() -> None:
     assert repr(Stall(2, after_events=3)) == "Stall(seconds=2, after_events=3)"
     assert repr(Garbage(b"!", after_bytes=3)) == "Garbage(b'!', after_bytes=3)"
     assert repr(Error(500, after_events=3)) == "Error(500, after_events=3)"
+
+
+# --- the end of the stream, in every framing ------------------------------------------------------
+
+FINISHED = {
+    "chat": (b'"finish_reason":"tool_calls"', b"[DONE]"),
+    "anthropic": (b"message_stop", b"message_delta", b"stop_sequence"),
+    "array": (b'"finishReason"',),
+    "lines": (b'"done":true', b'"done_reason"'),
+    "frames": (b"messageStop", b"metadata"),
+}
+
+
+@places
+def test_a_clean_end_has_all_that_was_said_and_nothing_that_closes_it(place: Place) -> None:
+    whole = full(place, True)
+    got, error = broken(place, EndOfStream())
+    said = place.parted(got)
+    assert error is None
+    assert place.parted(whole)[: len(said) - 1] == said[:-1]  # where the last event both says and closes, it is split
+    assert b"".join(said).replace(b'\\"', b'"').count(b"days") == 1
+    for closing in FINISHED[place.name]:
+        assert closing in whole
+        assert closing not in got.replace(b'"stop_sequence":null', b"")
+    assert got == broken(place, Disconnect())[0]
+    assert not got.rstrip().endswith(b"]")

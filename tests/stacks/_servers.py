@@ -80,6 +80,11 @@ def _resetting(connection: socket.socket, over: threading.Event) -> None:
     reset(connection)
 
 
+def _short(connection: socket.socket, over: threading.Event) -> None:
+    whole_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\na")
+
+
 def _plain(connection: socket.socket, over: threading.Event) -> None:
     """Not what a client of TLS expects."""
     connection.recv(65536)
@@ -139,6 +144,7 @@ def untrusted(play: Play = _untrusted) -> Iterator[str]:
 
 BROKEN: dict[str, Play] = {
     "resetting": _resetting,
+    "short": _short,
     "plain": _plain,
     "silent": _silent,
     "closing": _closing,

@@ -614,6 +614,31 @@ async def test_faults_are_what_the_library_raises_for_a_real_server(library: Lib
         assert scripted is really
 
 
+@each()
+@pytest.mark.parametrize("how", ["whole", "streamed"])
+async def test_a_body_shorter_than_its_length_is_what_it_is_of_a_real_server(library: Library, how: str) -> None:
+    async def outcome(url: str) -> tuple[bytes, type[Exception] | None]:
+        got = b""
+        async with opened(library, read=30) as client:
+            try:
+                if how == "whole":
+                    return (await library.send(client, url)).body, None
+                response = await library.open(client, url)
+                try:
+                    async for piece in library.pieces(response):
+                        got += piece
+                finally:
+                    await library.leave(response)
+            except Exception as error:
+                return got, type(error)
+        return got, None
+
+    with served(BROKEN["short"]) as url:
+        really = await outcome(url)
+    with block(Scripted(Response(200, steps=(b"a", Fault("disconnect")), length=10))):
+        assert await outcome(URL) == really
+
+
 # --- time-outs of the whole exchange ---------------------------------------------------------------
 
 

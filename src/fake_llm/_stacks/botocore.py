@@ -69,7 +69,11 @@ def _answer(session: Any, request: Any, handler: Handler) -> Any:
         sleep(answer.delay)
     if isinstance(answer, Fault):
         raise _error(answer, request)
-    raw = whole(answer, request.method) if answer.steps is None else streamed(answer, answer.steps, request.method)
+    raw = (
+        whole(answer, request.method)
+        if answer.steps is None
+        else streamed(answer, answer.steps, request.method, measured=False)
+    )
     from botocore.awsrequest import AWSResponse  # it is what imports the session, in the middle of which we are loaded
 
     response = AWSResponse(request.url, raw.status, raw.headers, raw)
