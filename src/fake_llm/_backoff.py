@@ -25,6 +25,7 @@ Skip: TypeAlias = Callable[[float], bool]
 
 SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     # The module that sleeps: the names in it by which it does (2026-11).
+    "aiobotocore.endpoint": ("asyncio",),
     "anthropic._base_client": ("time", "anyio"),
     "azure.core.pipeline.transport._base": ("time",),
     "azure.core.pipeline.transport._requests_asyncio": ("asyncio",),

@@ -89,14 +89,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
     Excepted(
         dialect="openai_chat",
         where="document",
-        path=r"choices\[\]\.(logprobs|message\.(annotations|refusal))|service_tier|system_fingerprint|usage\..*_details",
-        recorded="absent",
-        recordings="openai-chat-completions-audio-output-01",
-        why="written by hand for a vendor's test, without what that doesn't need",
-    ),
-    Excepted(
-        dialect="openai_chat",
-        where="document",
         path=r"choices\[\]\.message\.parsed",
         recordings="xai-chat-completions-structured-output-01",
         why="an SDK's object written out, which holds what the SDK parsed",
@@ -116,9 +108,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         why="the signature of a preview of 2025-05, beside the message; no turn says one for a tool call",
     ),
     Excepted(
-        dialect="openai_chat", where=".* chunk", path="p", why="Mistral's padding is sent only when it is asked for"
-    ),
-    Excepted(
         dialect="openai_chat",
         path=r"usage\.(service_tier|prompt_tokens_details)",
         recorded="absent",
@@ -132,13 +121,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         recorded=r"array\|string",
         recordings="mistral-chat-completions-streamed-reasoning-01",
         why="an empty piece came before the thoughts, which is a matter of time",
-    ),
-    Excepted(
-        dialect="openai_responses",
-        where="document|value|response.completed",
-        path=r"(response\.)?content_filters(\[\].*)?",
-        recordings="azure-responses-(text|reasoning-tool-result-followup|streamed-reasoning)-01",
-        why="which filters ran differs from model to model; what we send is as recorded with a tool call in 2026-08",
     ),
     Excepted(
         dialect="openai_responses",
@@ -169,25 +151,12 @@ EXCEPTIONS: tuple[Excepted, ...] = (
     ),
     Excepted(
         dialect="openai_responses",
-        where=r".*\.delta",
-        path="obfuscation",
-        why="padding is sent only when it is asked for",
-    ),
-    Excepted(
-        dialect="openai_responses",
         path=r"(response\.)?(background|billing|completed_at|(frequency|presence)_penalty|max_tool_calls|moderation|prompt_cache_(key|retention)"
         r"|safety_identifier|service_tier|tool_usage|top_logprobs|reasoning\.(context|mode|summary)|text\.verbosity|tools\[.*\]\.(output_schema|search_content_types)"
         r"|usage\.input_tokens_details\.cache_write_tokens|output\[\]\.content\[\]\.logprobs)",
         recorded="absent",
         recordings=_BEFORE_2026_07,
         why="keys that came between 2025-03 and 2026-07; the newest recordings have them all",
-    ),
-    Excepted(
-        dialect="openai_responses",
-        path=r"(response\.)?prompt_cache_retention",
-        recorded="null",
-        recordings=_BEFORE_2026_07,
-        why="null until 2026-04",
     ),
     Excepted(
         dialect="openai_responses",
@@ -259,14 +228,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
     ),
     Excepted(
         dialect="anthropic_messages",
-        where="message_start|message_delta",
-        path=r"(message\.)?usage\.(cache_creation|service_tier|input_tokens|cache_creation_input_tokens|cache_read_input_tokens)",
-        recorded="absent",
-        recordings="streamed-cached-tokens-01",
-        why="recorded before 2025-08, when message_delta got the counts of the input",
-    ),
-    Excepted(
-        dialect="anthropic_messages",
         path=r"(message\.)?usage\.(cache_creation|cache_creation_input_tokens|cache_read_input_tokens|input_tokens)",
         recorded="absent",
         recordings="bedrock-.*-(max-tokens|cached-tokens|tool-call|tool-result-fo)-01|vertex",
@@ -306,12 +267,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         recorded="message_delta / message_stop",
         recordings="cut-by-max-tokens-01",
         why="test data without the content_block_stop that real streams have",
-    ),
-    Excepted(
-        dialect="gemini",
-        path=r"usageMetadata\.serviceTier",
-        recorded="absent",
-        why="models before 2026-05 don't send it",
     ),
     Excepted(
         dialect="gemini",
@@ -359,13 +314,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         recordings="^vertex",
         cut=True,
         why="Firebase's test data has it; none of the raw recordings of Vertex does",
-    ),
-    Excepted(
-        dialect="cohere_chat_v[12]",
-        path=r"(response\.|delta\.)?(usage|meta)\.cached_tokens",
-        recorded="absent",
-        recordings="v2-chat-structured-output-01|v2-chat-streamed-parallel-tool-calls-01|v1-chat-streamed-text-01",
-        why="of 2025-01 and 2025-08: newer answers have it",
     ),
     Excepted(
         dialect="cohere_chat_v2",
@@ -426,13 +374,6 @@ EXCEPTIONS: tuple[Excepted, ...] = (
         path=r"message\.tool_calls\[\]\.function\.index",
         recorded=r"absent\|integer",
         why="of 2025-06: the first call had no index, since a zero wasn't sent",
-    ),
-    Excepted(
-        dialect="ollama_generate",
-        where="document",
-        path=r"context\[\]",
-        recordings="ollama-api-generate-text-01",
-        why="the ids of all tokens, of which the recording kept eight",
     ),
 )
 

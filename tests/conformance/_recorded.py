@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,8 @@ from _shared import shared_dir
 from fake_llm._dialect import Dialect
 from fake_llm._differences import SAME, Difference
 from fake_llm._endpoints import DIALECTS as WRITTEN
-from fake_llm._endpoints import PROVIDERS
+from fake_llm._endpoints import PROVIDERS, Endpoint
+from fake_llm._framing import Sse
 from fake_llm._model import Headers, Request
 
 __all__ = ["DIALECTS", "Recording", "errors", "load", "load_spec", "recordings"]
@@ -79,6 +81,7 @@ class Recording:
         document: The whole answer, `None` for a stream.
         events: The payloads of a stream without its terminator.
         broken: Whether something else than events stands in the stream, such as a bare error.
+        when: When it was answered, in Unix seconds, as far as that is known.
     """
 
     id: str
@@ -90,6 +93,7 @@ class Recording:
     document: dict[str, Any] | None
     events: tuple[dict[str, Any], ...]
     broken: bool
+    when: float | None
 
     @property
     def answered(self) -> bool:
@@ -99,8 +103,19 @@ class Recording:
     @property
     def difference(self) -> Difference:
         """What its host does differently."""
+        return next((row.difference for row in self._rows), SAME)
+
+    @property
+    def _rows(self) -> Iterable[Endpoint]:
         rows = (row for provider in PROVIDERS if provider.name == self.provider for row in provider.endpoints)
-        return next((row.difference for row in rows if row.service is None and row.dialect.name == self.dialect), SAME)
+        return (row for row in rows if row.service is None and row.dialect.name == self.dialect)
+
+    @property
+    def pad(self) -> Callable[[Any, bytes], bytes] | None:
+        """How its host hides the lengths of pieces, where it did."""
+        padded = any("obfuscation" in event or "p" in event for event in self.events)
+        wires = (row.wire_of(self.request) for row in self._rows) if padded else ()
+        return next((wire.pad for wire in wires if isinstance(wire, Sse) and wire.pad is not None), None)
 
     @property
     def request(self) -> Request:
@@ -151,7 +166,22 @@ def _recording(dialect: str, path: Path) -> Recording:
         document=document,
         events=events,
         broken=any(_payload(event) is None and "comment" not in event for event in lines),
+        when=_when(response["headers"] or {}, document, events),
     )
+
+
+def _when(
+    headers: Mapping[str, str], document: dict[str, Any] | None, events: tuple[dict[str, Any], ...]
+) -> float | None:
+    for name, value in headers.items():
+        if name.lower() == "date":
+            return email.utils.parsedate_to_datetime(value).timestamp()
+    for payload in (document, *events):
+        for holder in (payload, (payload or {}).get("response")):
+            created = (holder or {}).get("created", (holder or {}).get("created_at"))
+            if isinstance(created, (int, float)) and created > 0:
+                return float(created)
+    return None
 
 
 def _payload(event: Mapping[str, Any]) -> Any:

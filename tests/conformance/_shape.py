@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Difference", "Shape", "differences", "shape", "values"]
+__all__ = ["Difference", "Shape", "differences", "hidden", "plain", "scalars", "shape", "sized", "values", "words"]
 
 Shape = dict[str, frozenset[str]]
 """Path to the JSON types seen there; `absent` is one where some of the objects lack the key."""
@@ -22,6 +22,8 @@ class Difference:
         where: `document`, `order`, `turn`, or the kind of event.
         path: The path in it, indexes left out.
         cut: Whether the recording is a body without its request: a vendor's test data, cut down by hand.
+        since: The recording that is the first to have it as ours: this one is older, or cut down by hand.
+        keys: How many keys are compared no more where this is excepted: that one, and all below it.
     """
 
     recording: str
@@ -30,6 +32,8 @@ class Difference:
     recorded: str
     ours: str
     cut: bool = False
+    since: str | None = None
+    keys: int = field(default=1, compare=False)
 
     def __str__(self) -> str:
         return f"{self.recording}: {self.where} {self.path}: recorded {self.recorded}, ours {self.ours}"
@@ -80,18 +84,34 @@ def _type(value: Any) -> str:
 
 def differences(recorded: Shape, ours: Shape) -> Iterator[tuple[str, str, str]]:
     """Path, recorded and ours wherever two shapes differ; below a difference nothing more is said."""
+    for path, theirs, mine, _ in sized(recorded, ours):
+        yield path, theirs, mine
+
+
+def sized(recorded: Shape, ours: Shape) -> Iterator[tuple[str, str, str, int]]:
+    """The same, with the number of keys at and below the path."""
     told: list[str] = []
     for path in sorted(recorded.keys() | ours.keys()):
-        if any(path.startswith((f"{upper}.", f"{upper}[")) for upper in told):
+        if any(_below(path, upper) for upper in told):
             continue
         theirs, mine = recorded.get(path, frozenset({"absent"})), ours.get(path, frozenset({"absent"}))
         if theirs == mine or (mine <= {"integer", "number"} and "number" in theirs and theirs <= {"integer", "number"}):
             continue
         told.append(path)
-        yield plain(path), _words(theirs), _words(mine)
+        yield plain(path), words(theirs), words(mine), hidden(path, recorded, ours)
 
 
-def _words(types: frozenset[str]) -> str:
+def hidden(path: str, *shapes: Shape) -> int:
+    """How many keys stand at this path and below it, in any of the shapes."""
+    return len({key for each in shapes for key in each if key == path or _below(key, path)})
+
+
+def _below(path: str, upper: str) -> bool:
+    return path.startswith((f"{upper}.", f"{upper}[")) or (upper == "" and path != "")
+
+
+def words(types: frozenset[str]) -> str:
+    """Types in a row."""
     return "|".join(sorted(types))
 
 
@@ -110,3 +130,10 @@ def values(recorded: Any, ours: Any, path: str = "") -> Iterator[tuple[str, str,
             yield from values(theirs, mine, f"{path}[]")
     elif type(recorded) is type(ours) and recorded != ours:
         yield path, repr(recorded)[:80], repr(ours)[:80]
+
+
+def scalars(value: Any) -> int:
+    """How many numbers, texts, booleans and nulls a value is made of."""
+    if isinstance(value, Mapping):
+        return sum(map(scalars, value.values()))
+    return sum(map(scalars, value)) if isinstance(value, list) else 1

@@ -19,7 +19,7 @@ import pytest
 
 import fake_llm
 from _capability import load
-from _shape import differences, shape
+from _shape import shape, sized
 from _shared import needs_shared, shared_dir
 from fake_llm._dialect import Asked, merge
 from fake_llm._endpoints import PROVIDERS, Endpoint
@@ -115,34 +115,46 @@ def answered(data: Any, document: Mapping[str, Any]) -> httpx.Response:
         return httpx.post(request.url, content=request.body, headers=dict(request.headers))
 
 
-def told(data: Any, recorded: Sequence[Any], ours: Sequence[Any]) -> list[tuple[str, str, str]]:
-    """Every difference that isn't meant."""
-    return [
-        found
-        for found in differences(shape(recorded, indexed=False), shape(ours, indexed=False))
-        if not any(re.search(id_, data["id"]) and re.fullmatch(path, found[0]) for id_, path, _ in EXCEPTIONS)
+Compared = tuple[int, list[tuple[str, str, str, int]], list[tuple[str, str, str, int]]]
+
+
+def told(data: Any, recorded: Sequence[Any], ours: Sequence[Any]) -> Compared:
+    """How many keys are compared, every difference that isn't meant, and every one that is."""
+    theirs, mine = shape(recorded, indexed=False), shape(ours, indexed=False)
+    found = list(sized(theirs, mine))
+    meant = [
+        one
+        for one in found
+        if any(re.search(id_, data["id"]) and re.fullmatch(path, one[0]) for id_, path, _ in EXCEPTIONS)
     ]
+    return len(theirs.keys() | mine.keys()), [one for one in found if one not in meant], meant
+
+
+def count(record_property: Any, compared: Sequence[Compared]) -> None:
+    excepted = sum(one[3] for _, _, meant in compared for one in meant)
+    record_property("conformance keys", ("families", "bedrock", sum(keys for keys, _, _ in compared), excepted, 0))
+    assert [one for _, found, _ in compared for one in found] == []
 
 
 @pytest.mark.parametrize(("data", "raw"), list(recorded(streams=False)))
-def test_our_answer_has_the_recorded_shape(data: Any, raw: Path) -> None:
+def test_our_answer_has_the_recorded_shape(data: Any, raw: Path, record_property: Any) -> None:
     document = data["response"]["body"]
     response = answered(data, document)
     assert response.status_code == 200
-    assert told(data, [document], [response.json()]) == []
+    count(record_property, [told(data, [document], [response.json()])])
     around = {name.lower() for name in data["response"]["headers"]} - {"date", "connection", "content-length"}
     assert {name for name in around if "cache" not in name and "token-count" not in name} <= set(response.headers)
 
 
 @pytest.mark.parametrize(("data", "raw"), list(recorded(streams=True)))
-def test_our_frames_have_the_recorded_shape(data: Any, raw: Path) -> None:
+def test_our_frames_have_the_recorded_shape(data: Any, raw: Path, record_property: Any) -> None:
     theirs = frames(raw.read_bytes())
     response = answered(data, added(theirs))
     mine = frames(response.content)
     assert order(theirs) == order(mine)
-    for kind in {name for name, _ in theirs}:
-        of_kind = [[payload for name, payload in found if name == kind] for found in (theirs, mine)]
-        assert told(data, *of_kind) == []
+    kinds = {name for name, _ in theirs}
+    of_kind = [[[payload for name, payload in found if name == kind] for found in (theirs, mine)] for kind in kinds]
+    count(record_property, [told(data, *pair) for pair in of_kind])
     around = {name.lower() for name in data["response"]["headers"]} - {"date", "connection", "transfer-encoding"}
     assert around <= set(response.headers)
 

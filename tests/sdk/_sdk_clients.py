@@ -74,7 +74,7 @@ class Ask:
     """A request.
 
     Attributes:
-        history: `("user", text)`, `("assistant", Answer)` and `("tool", Called, text)`.
+        history: `("user", text)`, with a picture after the text, `("assistant", Answer)` and `("tool", Called, text)`.
         schema: Whether structured output by `SCHEMA` is asked for.
         force: The tool it is made to call, or `*` for any of them.
         search: Whether the provider's own search of the web is offered.
@@ -231,6 +231,10 @@ def drive(coroutine: Any) -> Any:
 # --- vocabularies: the bodies of requests, and how answers are read --------------------------------
 
 
+def data_url(picture: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+
+
 class Chat:
     """OpenAI chat completions, and those who speak it."""
 
@@ -263,7 +267,7 @@ class Chat:
     @staticmethod
     def message(role: str, *rest: Any) -> dict[str, Any]:
         if role == "user":
-            return {"role": "user", "content": rest[0]}
+            return {"role": "user", "content": Chat.seen(*rest)}
         if role == "tool":
             return {"role": "tool", "tool_call_id": rest[0].id, "content": rest[1]}
         answer: Answer = rest[0]
@@ -278,6 +282,13 @@ class Chat:
                 for call in answer.tool_calls
             ]
         return message
+
+    @staticmethod
+    def seen(text: str, picture: bytes | None = None) -> Any:
+        """A text, and a picture beside it."""
+        if picture is None:
+            return text
+        return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": data_url(picture)}}]
 
     @classmethod
     def whole(cls, heard: Heard, completion: Any) -> None:
@@ -462,7 +473,10 @@ class Responses:
 
     @staticmethod
     def items(role: str, *rest: Any) -> Iterator[Any]:
-        if role == "user":
+        if role == "user" and len(rest) > 1:
+            picture = {"type": "input_image", "detail": "auto", "image_url": data_url(rest[1])}
+            yield {"role": "user", "content": [{"type": "input_text", "text": rest[0]}, picture]}
+        elif role == "user":
             yield {"role": "user", "content": rest[0]}
         elif role == "tool":
             yield {"type": "function_call_output", "call_id": rest[0].id, "output": rest[1]}
@@ -569,6 +583,9 @@ class Messages:
 
     @staticmethod
     def message(role: str, *rest: Any) -> dict[str, Any]:
+        if role == "user" and len(rest) > 1:
+            source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(rest[1]).decode()}
+            return {"role": "user", "content": [{"type": "text", "text": rest[0]}, {"type": "image", "source": source}]}
         if role == "user":
             return {"role": "user", "content": rest[0]}
         if role == "tool":
@@ -666,7 +683,8 @@ class Contents:
     @staticmethod
     def content(role: str, *rest: Any) -> Any:
         if role == "user":
-            return {"role": "user", "parts": [{"text": rest[0]}]}
+            pictures = [{"inline_data": {"mime_type": "image/png", "data": one}} for one in rest[1:]]
+            return {"role": "user", "parts": [{"text": rest[0]}, *pictures]}
         if role == "tool":
             response = {**Contents.named(rest[0]), "response": {"result": rest[1]}}
             return {"role": "user", "parts": [{"function_response": response}]}
@@ -682,6 +700,20 @@ class Contents:
         """The name of a call, and its id where the model gives one."""
         return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
+    @staticmethod
+    def joined(said: list[Any], more: Iterable[Any]) -> list[Any]:
+        """The parts of a stream, pieces of one text as one part."""
+        for part in more:
+            if part.text == "" and part.thought_signature is None:
+                continue
+            if said and part.text is not None and said[-1].text is not None and part.thought == said[-1].thought:
+                signature = part.thought_signature or said[-1].thought_signature
+                text = said[-1].text + part.text
+                said = [*said[:-1], part.model_copy(update={"text": text, "thought_signature": signature})]
+            else:
+                said = [*said, part]
+        return said
+
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
         cls.piece(heard, response)
@@ -694,7 +726,10 @@ class Contents:
         blocked = at(response, "prompt_feedback", "block_reason")
         heard.finish = heard.finish or at(blocked, "name")
         for index, candidate in enumerate(some(response.candidates)):
-            for part in some(at(candidate, "content", "parts")):
+            parts = some(at(candidate, "content", "parts"))
+            if not index:  # as it came, with the signatures of its thoughts
+                heard.native = {"role": "model", "parts": cls.joined((heard.native or {"parts": []})["parts"], parts)}
+            for part in parts:
                 if part.function_call is not None:
                     call = part.function_call
                     heard.call(len(heard.calls), id=call.id, name=call.name, arguments=dict(call.args or {}))
@@ -749,7 +784,8 @@ class Converse:
                 else:
                     found.append({"role": "user", "content": [result]})
             elif role == "user":
-                found.append({"role": "user", "content": [{"text": rest[0]}]})
+                pictures = [{"image": {"format": "png", "source": {"bytes": one}}} for one in rest[1:]]
+                found.append({"role": "user", "content": [{"text": rest[0]}, *pictures]})
             else:
                 found.append({"role": "assistant", "content": rest[0].native or Converse.blocks(rest[0])})
         return found
@@ -820,7 +856,7 @@ class Local:
     @staticmethod
     def message(role: str, *rest: Any) -> dict[str, Any]:
         if role == "user":
-            return {"role": "user", "content": rest[0]}
+            return {"role": "user", "content": rest[0], **({"images": list(rest[1:])} if rest[1:] else {})}
         if role == "tool":
             return {"role": "tool", "tool_name": rest[0].name, "content": rest[1]}
         answer: Answer = rest[0]
@@ -920,8 +956,10 @@ class CohereV2:
         heard.usage = cohere_spent(end.usage)
 
 
-def cohere_spent(counted: Any) -> Spent:
+def cohere_spent(counted: Any) -> Spent | None:
     tokens = counted.tokens
+    if tokens is None:
+        return None  # of an answer that broke off
     reasoning = at(tokens, "reasoning_tokens")
     return Spent(tokens.input_tokens, tokens.output_tokens, counted.cached_tokens, reasoning)
 
@@ -1028,6 +1066,7 @@ EVERYTHING = frozenset(
         "blank lines in a stream",
         "tool choice",
         "names its answers",
+        "pictures in a request",
     }
 )
 STATUSES = {
@@ -1048,6 +1087,8 @@ class Client(ABC):
         can: What it can do beyond text and tool calls.
         needs: The distributions it is made of.
         unable: Why it can't be used in this environment, `None` when it can.
+        says: How what it asks stands in its requests, where it isn't as it was asked: `always streams`, `one prompt` for
+            all messages, `its own tools` beside those that are offered or in place of a schema.
         thorough: Whether it goes through every case, or through the essential ones only.
     """
 
@@ -1064,8 +1105,10 @@ class Client(ABC):
         is_async: bool = False,
         unable: str | None = None,
         thorough: bool = True,
+        says: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
+        self.says = says
         self.thorough = thorough
         self.vocabulary = vocabulary
         self.provider = provider
@@ -2354,7 +2397,16 @@ _OPENAI_RESPONSES = _OPENAI | {
 }
 _OPENAI_TEXT = _OPENAI | {
     "model": "gpt-3.5-turbo-instruct",
-    "can": EVERYTHING - {"tools", "structured output", "refusal", "thinking", "cached tokens", "reasoning tokens"}
+    "can": EVERYTHING
+    - {
+        "tools",
+        "structured output",
+        "refusal",
+        "thinking",
+        "cached tokens",
+        "reasoning tokens",
+        "pictures in a request",
+    }
     | {"sdk object", "strict validation"},
     "modes": ("whole", "stream"),
 }
@@ -2398,10 +2450,14 @@ _COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside
 _COHERE: dict[str, Any] = {"provider": "cohere", "model": "command-a-reasoning-08-2025", "needs": ("cohere>=7",)}
 _COHERE |= {"can": EVERYTHING - _COHERE_LACKS | {"sdk object"}, "modes": ("whole", "stream")}
 _COHERE_V1 = dict(_COHERE)
-_COHERE_V1["can"] = _COHERE["can"] - {  # of a line of JSON nobody says more, and httpx ends lines at any separator
-    *("thinking", "reasoning tokens", "tool choice"),
-    *("comments in a stream", "line separators in a stream"),
-}
+_COHERE_V1["can"] = (
+    _COHERE["can"]
+    - {"pictures in a request"}
+    - {  # of a line of JSON nobody says more, and httpx ends lines at any separator
+        *("thinking", "reasoning tokens", "tool choice"),
+        *("comments in a stream", "line separators in a stream"),
+    }
+)
 _INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
 _INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
 _CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
@@ -2493,7 +2549,7 @@ _MISTRAL |= {
     "modes": ("whole", "stream", "parse"),
 }
 _AI21 = _VENDOR | {"provider": "ai21", "model": "jamba-large", "needs": ("ai21>=4",)}
-_AI21 |= {"can": _PLAIN - {"retries", "thinking", "errors inside a stream", "names its model"}}
+_AI21 |= {"can": _PLAIN - {"pictures in a request", "retries", "thinking", "errors inside a stream", "names its model"}}
 
 _OLLAMA_LACKS = {"refusal", "content filter", "several choices", "cached tokens", "reasoning tokens", "retries"}
 _OLLAMA_LACKS |= {"names its answers", "names its model", "comments in a stream", "tool choice"}
@@ -2536,7 +2592,9 @@ _WATSONX = _VENDOR | {"provider": "watsonx", "model": "ibm/granite-4-h-small", "
 _WATSONX |= {"can": _PLAIN - {"retries", "errors inside a stream", "trio", "line separators in a stream"}}
 
 _DASHSCOPE = _VENDOR | {"provider": "dashscope", "model": "qwen-plus", "needs": ("dashscope>=2",)}
-_DASHSCOPE |= {"can": _PLAIN - {"retries", "trio", "names its model", "line separators in a stream"}}
+_DASHSCOPE |= {
+    "can": _PLAIN - {"pictures in a request", "retries", "trio", "names its model", "line separators in a stream"}
+}
 
 _GATEWAY = "https://gateway.ai.cloudflare.com/v1/0123/gateway"
 

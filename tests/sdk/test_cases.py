@@ -60,6 +60,7 @@ WAVE = b"RIFF" + bytes(range(256)) * 30
 LENGTH = Reply("Once upon", finish_reason="length")
 BLOCKED = Reply(finish_reason="content_filter")
 ODD = 'Zürich 🌞 日本語 "quoted" \\ back\tslash\r\n </script> \x7f \u200b \ufeff data: [DONE]\n\n'
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 SEPARATED = "one\u2028two\u2029three\x85four\x0bfive\x0csix\x1cseven\x1e."
 DEEP = {"type": "object", "properties": {"where": {"type": "object"}, "days": {"type": "array"}, "exact": {}}}
 DEEP_VALUE = {
@@ -87,6 +88,8 @@ class Case:
         calls: The HTTP requests it takes.
         needs: Capabilities.
         modes: The ways to ask for which it says something.
+        picture: What the question shows beside its text.
+        result: What the tools give back for what is called: the answer is that to the question after it.
         check: Further assertions, on the answer, the `FakeLLM` and the client.
     """
 
@@ -100,6 +103,8 @@ class Case:
     calls: int = 1
     needs: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("whole", "stream", "helper")
+    picture: bytes | None = None
+    result: str | None = None
     check: Callable[[Any, Any, Client], None] | None = None
 
 
@@ -182,6 +187,20 @@ def one_each(answer: Any, fake: Any, client: Client) -> None:
 
 def attempts(answer: Any, fake: Any, client: Client) -> None:
     assert [call.attempt for call in fake.calls] == list(range(1, len(fake.calls) + 1))
+
+
+def saw(answer: Any, fake: Any, client: Client) -> None:
+    assert fake.calls[0].messages[-1].text.endswith(f"{PROMPT}\n[image]")
+
+
+def fed_back(answer: Any, fake: Any, client: Client) -> None:
+    results = fake.calls[1].tool_results
+    assert [result.name for result in results] == ["get_weather", "get_time"]
+    assert all("as asked" in result.text for result in results)
+    called = [call for message in fake.calls[1].messages for call in message.tool_calls]
+    assert [call.arguments for call in called] == [PARIS.arguments, NOW.arguments]
+    ids = [result.id for result in results if result.id]  # Ollama and Gemini may do without
+    assert len(set(ids)) == len(ids)
 
 
 def cut_short(answer: Any, fake: Any, client: Client) -> None:
@@ -289,6 +308,25 @@ CASES: tuple[Case, ...] = (
         ask={"schema": True},
         modes=("whole", "parse"),
         check=is_shaped,
+    ),
+    Case(
+        "tool results",
+        [["Let me look.", PARIS, NOW], "It is sunny."],
+        {"text": "It is sunny.", "tool_calls": (), "finish": "stop"},
+        tools=("get_weather", "get_time"),
+        result="as asked",
+        calls=2,
+        modes=("whole", "stream"),
+        check=fed_back,
+    ),
+    Case(
+        "picture",
+        ["A cat."],
+        {"text": "A cat.", "finish": "stop"},
+        picture=PNG,
+        needs=("pictures in a request",),
+        modes=("whole", "stream"),
+        check=saw,
     ),
     Case("length", [LENGTH], {"text": "Once upon", "finish": "length"}, modes=("whole", "stream")),
     Case(
@@ -489,7 +527,7 @@ async def heard_as_said(case: Case, client: Client, mode: str) -> None:
     answer = None
     with fake_llm.intercept(script) as fake:
         if case.fails is None:
-            answer = await client.ask(PROMPT, **options)
+            answer = await asked(case, client, options)
         else:
             await failed(client, case.fails, options)
     if case.heard is not None and mode == "stream":
@@ -498,9 +536,18 @@ async def heard_as_said(case: Case, client: Client, mode: str) -> None:
         assert_heard(client, answer, name, value)
     assert len(fake.calls) == client.requests(case.calls, case.fails)
     for call in fake.calls:
-        assert_recorded(call, client, options)
+        assert_recorded(call, client, options, PROMPT if case.picture is None else f"{PROMPT}\n[image]")
     if case.check is not None:
         case.check(answer, fake, client)
+
+
+async def asked(case: Case, client: Client, options: Mapping[str, Any]) -> Any:
+    history: list[Any] = [("user", PROMPT) if case.picture is None else ("user", PROMPT, case.picture)]
+    answer = await client.ask(history, **options)
+    if case.result is not None:
+        history += [("assistant", answer), *(("tool", call, case.result) for call in answer.tool_calls)]
+        answer = await client.ask(history, **options)
+    return answer
 
 
 async def failed(client: Client, kind: str, options: Mapping[str, Any]) -> None:
@@ -522,16 +569,20 @@ def assert_heard(client: Client, answer: Any, name: str, value: Any) -> None:
     assert heard == value
 
 
-def assert_recorded(call: Any, client: Client, options: Mapping[str, Any]) -> None:
+def assert_recorded(call: Any, client: Client, options: Mapping[str, Any], prompt: str) -> None:
     assert call.provider == client.provider
     assert call.dialect == client.vocabulary.dialect
     assert call.operation == "chat"
     assert call.model == client.model
-    assert call.stream is (options["mode"] in {"stream", "helper"})
-    assert call.last_user_text == PROMPT
+    assert call.stream is (options["mode"] in {"stream", "helper"} or "always streams" in client.says)
+    if "one prompt" in client.says:
+        assert PROMPT in call.last_user_text
+        return
+    assert call.last_user_text == prompt
     assert call.user_texts == (PROMPT,)
-    assert list(call.tools) == list(options["tools"])
-    assert (call.schema is not None) is bool(options.get("schema"))
+    if "its own tools" not in client.says:
+        assert list(call.tools) == list(options["tools"])
+        assert (call.schema is not None) is bool(options.get("schema"))
 
 
 REQUIRED = {

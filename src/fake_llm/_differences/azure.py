@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from fake_llm._dialect import Delta, Exchange
 from fake_llm._dialects import openai_chat
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, uuid
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual, precise_waits
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error
 
@@ -135,24 +135,41 @@ _GROK: Final = chat(
 )
 
 
-_FILTERS: Final = [
-    {
+def _filter(source: str, results: Any) -> dict[str, Any]:
+    return {
         "blocked": False,
         "source_type": source,
         "content_filter_raw": [],
         "content_filter_results": results,
         "content_filter_offsets": {"start_offset": 0, "end_offset": 0, "check_offset": 0},
     }
-    for source, results in (("prompt", _PROMPT[0]["content_filter_results"]), ("completion", _ANSWER))
-]
+
+
+_OF_PROMPT: Final = _filter("prompt", _PROMPT[0]["content_filter_results"])
+_OF_ANSWER: Final = _filter("completion", _ANSWER)
+_OF_NEWER: Final = _filter("prompt", {})
+_NEWER: Final = re.compile(r"gpt-(5\.[6-9]|[6-9])")
+
+
+def _filters(exchange: Exchange) -> list[dict[str, Any]]:
+    """What was looked at: of newer models the prompt alone, after a tool's result the answer alone (recorded 2026-06 and 2026-08)."""
+    if _NEWER.match(exchange.model):
+        return [_OF_NEWER]
+    asked = exchange.body.get("input") if isinstance(exchange.body, dict) else None
+    last = asked[-1] if isinstance(asked, list) and asked else None
+    if isinstance(last, dict) and str(last.get("type")).endswith("_output"):
+        return [_OF_ANSWER]
+    return [_OF_PROMPT, _OF_ANSWER]
 
 
 def _response(exchange: Exchange, document: dict[str, Any]) -> dict[str, Any]:
-    """`content_filters` before `error`."""
+    """`content_filters` before `error`, and nothing of who pays (recorded 2026-08)."""
     written: dict[str, Any] = {}
     for name, value in document.items():
+        if name == "billing":
+            continue
         if name == "error" and "content_filters" not in document:
-            written["content_filters"] = _FILTERS
+            written["content_filters"] = _filters(exchange)
         written[name] = value
     return written
 
@@ -198,9 +215,9 @@ def _headers(exchange: Exchange) -> HeaderItems:
 
 
 def _failed(said: Said) -> HeaderItems:
-    wait = said.error.retry_after
-    more = () if wait is None else (("retry-after-ms", str(math.ceil(wait * 1000))),)
-    return (*_common(said.exchange), *more)
+    """Where a limit is reached, a second to wait, that is none in milliseconds (recorded 2026-08)."""
+    wait = (("retry-after", "1"), ("retry-after-ms", "0")) if said.name == "rate_limit" else ()
+    return (*_common(said.exchange), *wait)
 
 
 _GATEWAY: Final = frozenset({"authentication", "permission", "quota", "unavailable", "overloaded", "timeout"})
@@ -208,7 +225,7 @@ _GATEWAY: Final = frozenset({"authentication", "permission", "quota", "unavailab
 
 
 def _body(said: Said) -> dict[str, Any]:
-    name, code, text = said.error.name, said.code, said.message
+    name, code, text = said.name, said.code, said.message
     if name in _GATEWAY:
         return {"error": {"code": code, "message": text}}
     if name == "rate_limit":
@@ -232,6 +249,7 @@ def _body(said: Said) -> dict[str, Any]:
 ERRORS: Final = Errors(
     body=_body,
     headers=_failed,
+    waits=precise_waits,
     usual={
         "authentication": Usual(
             401,

@@ -14,6 +14,7 @@ from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent
 from fake_llm._dialects import bedrock_converse, bedrock_invoke, cohere, openai_chat
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
+from fake_llm._failures import Said
 from fake_llm._model import Event, HeaderItems, Request
 from fake_llm._turns import Error
 
@@ -118,8 +119,8 @@ def invoke(
         document=guarded,
         events=measured,
         headers=partial(_headers, caches=caches),
-        failure=bedrock_converse.failure,
-        failure_events=_failure_events,
+        failure=bedrock_converse.ERRORS.failure,
+        failure_events=_ERRORS.failure_events,
         tool_id=tool_id,
     )
 
@@ -139,13 +140,15 @@ def _guarded(exchange: Exchange) -> dict[str, Any]:
     return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
 
 
-def _failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+def _error_event(said: Said) -> list[WireEvent]:
     """As in Converse, with an exception of its own for time-outs (botocore 1.44)."""
-    found = bedrock_converse.failure_events(exchange, error)
-    (event,) = found
-    if error.name == "timeout" and isinstance(event, Event):
-        return [Event("modelTimeoutException", {"message": event.payload["message"]})]
-    return found
+    if said.type == "ModelTimeoutException":
+        return [Event("modelTimeoutException", {"message": said.message})]
+    assert bedrock_converse.ERRORS.event is not None
+    return bedrock_converse.ERRORS.event(said)
+
+
+_ERRORS: Final = replace(bedrock_converse.ERRORS, event=_error_event)
 
 
 def on_bedrock(dialect: Dialect, *, streams: bool = True) -> Dialect:
@@ -173,7 +176,11 @@ def on_bedrock(dialect: Dialect, *, streams: bool = True) -> Dialect:
 
 
 def _named(exchange: Exchange, message: dict[str, Any]) -> dict[str, Any]:
-    """`us.anthropic.claude-sonnet-4-5-20250929-v1:0` calls itself `claude-sonnet-4-5-20250929`."""
+    """`us.anthropic.claude-sonnet-4-5-20250929-v1:0` calls itself `claude-sonnet-4-5-20250929`.
+
+    It has `stop_details` where they say something (none in recordings of 2025-01 to 2026-04).
+    """
+    _said(message)
     if message.get("model") == exchange.asked.dialect.model(exchange.request, exchange.body):
         message["model"] = _own_name(message["model"])
     return message
@@ -187,7 +194,15 @@ def _own_name(model: str) -> str:
 
 def _started(exchange: Exchange, content: list[Any], closing: list[Any]) -> tuple[list[Any], list[Any]]:
     first = content[0]
+    for event in closing:
+        if isinstance(event, dict) and isinstance(event.get("delta"), dict):
+            _said(event["delta"])
     return [{**first, "message": _named(exchange, first["message"])}, *content[1:]], closing
+
+
+def _said(end: dict[str, Any]) -> None:
+    if end.get("stop_details", 0) is None:
+        del end["stop_details"]
 
 
 def _tool_id(ids: Ids, index: int) -> str:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences.chat import chat, thinks, uuid
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["DEEPSEEK", "DEEPSEEK_RESPONSES"]
@@ -122,7 +122,7 @@ def _offered(body: Any, tool: Any) -> Any:
 
 
 def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
-    """Azure's filters without any, no verbosity (recorded 2026-08)."""
+    """Azure's filters without any, no verbosity, no retention and nothing that is written to a cache (recorded 2026-08)."""
     written: dict[str, Any] = {}
     for name, value in response.items():
         if name == "error":
@@ -131,6 +131,14 @@ def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
             written[name] = value
     if isinstance(written.get("text"), dict):
         written["text"] = {**written["text"], "verbosity": None}
+    written["prompt_cache_retention"] = None
+    if isinstance(written.get("reasoning"), dict):
+        written["reasoning"] = {name: value for name, value in written["reasoning"].items() if name != "context"}
+    if isinstance(written.get("usage"), dict):
+        usage = written["usage"]
+        details = usage["input_tokens_details"]
+        counted = {name: value for name, value in details.items() if name != "cache_write_tokens"}
+        written["usage"] = {**usage, "input_tokens_details": counted}
     written["tools"] = [_offered(exchange.body, tool) for tool in written["tools"]]
     return written
 

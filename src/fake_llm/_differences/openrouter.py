@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
 from fake_llm._differences.chat import answer_id, chat
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
 
@@ -47,8 +47,16 @@ def _more(exchange: Exchange) -> dict[str, Any]:
     more: dict[str, Any] = {"provider": _PROVIDERS.get(_maker(exchange), "Together")}
     if not exchange.stream:
         more["system_fingerprint"] = None
-        more["service_tier"] = None
+        more["service_tier"] = None if _own_format(exchange) is None else "default"
     return more
+
+
+_BY_RESPONSES: Final = (("x-ai/", "xai-responses-v1"), ("openai/gpt-5", "openai-responses-v1"))
+
+
+def _own_format(exchange: Exchange) -> str | None:
+    """The form of the thoughts of models that are asked by their makers' Responses (recorded 2026-01 and 2026-08)."""
+    return next((form for start, form in _BY_RESPONSES if exchange.model.startswith(start)), None)
 
 
 def _usage(exchange: Exchange) -> dict[str, Any]:
@@ -78,9 +86,18 @@ def _usage(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _details(text: str, signature: str | None = None) -> dict[str, Any]:
-    signed = {} if signature is None else {"signature": signature}
-    return {"type": "reasoning.text", "text": text, "format": "unknown", "index": 0, **signed}
+def _details(exchange: Exchange, text: str, signature: str | None = None) -> list[dict[str, Any]]:
+    """A text with its signature; of models that have their own form a summary, and something encrypted where it is whole."""
+    form = _own_format(exchange)
+    if form is None:
+        signed = {} if signature is None else {"signature": signature}
+        return [{"type": "reasoning.text", "text": text, "format": "unknown", "index": 0, **signed}]
+    details: list[dict[str, Any]] = [{"type": "reasoning.summary", "summary": text, "format": form, "index": 0}]
+    if not exchange.stream or signature is not None:
+        sealed = signature or exchange.ids.alnum(64)
+        key = f"rs_{exchange.ids.uuid()}"
+        details.append({"type": "reasoning.encrypted", "data": sealed, "format": form, "id": key, "index": 1})
+    return details
 
 
 def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +106,7 @@ def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[st
         del written["annotations"]  # there only where the web was searched (recorded 2026-08)
     thoughts = [part for part in exchange.choices[index].of(Thinking) if not part.redacted]
     if thoughts:
-        written["reasoning_details"] = [_details(message["reasoning"], thoughts[-1].signature)]
+        written["reasoning_details"] = _details(exchange, message["reasoning"], thoughts[-1].signature)
     return written
 
 
@@ -98,7 +115,7 @@ def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, A
     content = None if "tool_calls" in delta or "function_call" in delta else ""
     written = {"content": content, "role": "assistant", **delta}
     if written.get("reasoning"):
-        written["reasoning_details"] = [_details(written["reasoning"])]
+        written["reasoning_details"] = _details(exchange, written["reasoning"])
     elif "reasoning" in written:
         del written["reasoning"]
     return written
@@ -109,12 +126,15 @@ def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
     reason = choice["finish_reason"]
     if "delta" in choice and choice["logprobs"] is None:
         choice = {name: value for name, value in choice.items() if name != "logprobs"}
-    return {**choice, "native_finish_reason": _NATIVE.get(_maker(exchange), {}).get(reason, reason)}
+    native = _NATIVE.get(_maker(exchange), {})
+    if _own_format(exchange) is not None:
+        native = {"stop": "completed"}
+    return {**choice, "native_finish_reason": native.get(reason, reason)}
 
 
 def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dict[str, Any]]) -> None:
     """The chunk that repeats the last one says the tier too."""
-    closing[-1].setdefault("service_tier", None)
+    closing[-1].setdefault("service_tier", None if _own_format(exchange) is None else "default")
 
 
 def _headers(exchange: Exchange) -> HeaderItems:
@@ -133,14 +153,22 @@ _COMMON: Final = (
 
 def _body(said: Said) -> dict[str, Any]:
     error: dict[str, Any] = {"message": said.message, "code": said.status}
-    if said.error.name == "rate_limit":
+    if said.name == "rate_limit":
         error["metadata"] = {
             "headers": dict(_limits(said)),
             "provider_name": None,
         }
-    elif said.error.name in ("overloaded", "unavailable", "server_error", "content_filter"):
+    elif said.name in ("overloaded", "unavailable", "server_error", "content_filter"):
         error["metadata"] = {"raw": said.message, "provider_name": _more(said.exchange)["provider"]}
-    return {"error": error}
+    elif said.name == "context_length":
+        refused = {"code": said.status, "message": said.message}
+        error["metadata"] = {"provider_name": None, "previous_errors": [refused]}
+    return {"error": error, **({"user_id": _USER} if said.name in _OF_A_USER else {})}
+
+
+_USER: Final = "user_000000000000000000000000000"
+_OF_A_USER: Final = frozenset({"rate_limit", "context_length"})
+"""Errors that name the account (recorded 2025-08 and 2026-08)."""
 
 
 def _limits(said: Said) -> HeaderItems:
@@ -152,7 +180,7 @@ def _limits(said: Said) -> HeaderItems:
 
 
 def _failed(said: Said) -> HeaderItems:
-    limits = _limits(said) if said.error.name == "rate_limit" else ()
+    limits = _limits(said) if said.name == "rate_limit" else ()
     return (*_COMMON, *((name.lower(), value) for name, value in limits))
 
 
@@ -226,17 +254,23 @@ OPENROUTER: Final = chat(
 )
 
 
+_UNSAID: Final = frozenset({"billing", "user", "tool_usage", "moderation", "prompt_cache_retention"})
+
+
 def _response(exchange: Exchange, response: dict[str, Any]) -> dict[str, Any]:
-    """Whole numbers where they are whole, no `user`, what it cost in the usage (recorded 2026-08)."""
-    written = {
-        name: _integer(value) for name, value in response.items() if name not in ("billing", "user", "tool_usage")
-    }
+    """Whole numbers where they are whole, no `user` and no words of this year, what it cost in the usage (recorded 2026-08)."""
+    written = {name: _integer(value) for name, value in response.items() if name not in _UNSAID}
+    if isinstance(written.get("text"), dict):
+        written["text"] = {name: value for name, value in written["text"].items() if name != "verbosity"}
     asked = exchange.body if isinstance(exchange.body, dict) else {}
     if asked.get("reasoning") is None:
         written["reasoning"] = None
     written.setdefault("prompt_cache_options", None)
     usage = written.get("usage")
     if isinstance(usage, dict):
+        details = usage["input_tokens_details"]
+        counted = {name: value for name, value in details.items() if name != "cache_write_tokens"}
+        usage = {**usage, "input_tokens_details": counted}
         costs = {
             "upstream_inference_cost": 0,
             "upstream_inference_input_cost": 0,
