@@ -234,6 +234,18 @@ def test_a_silence_of_some_seconds_goes_on(place: Place, stream: bool) -> None:
     assert isinstance(error, httpx.ReadTimeout)
 
 
+@places
+@ways
+def test_a_reset_in_the_middle_is_another_error_than_a_close(place: Place, stream: bool) -> None:
+    body = full(place, stream)
+    with intercept([TURN.replace(then=Disconnect(after_bytes=9, reset=True)), Reply("x", then=Disconnect(reset=True))]):
+        _, got, error = place.ask(stream=stream)
+        later = place.ask(stream=stream)[2]
+    assert got == body[:9]
+    assert type(error) is httpx.ReadError
+    assert type(later) is httpx.ReadError
+
+
 # --- events -------------------------------------------------------------------------------------
 
 
@@ -475,6 +487,8 @@ def test_a_place_is_a_whole_number(fault: Any) -> None:
             fault(after_bytes=value)
         with pytest.raises(ScriptError, match=r"(?s)got after_events=.*whole number of events, 0 or more"):
             fault(after_events=value)
+    with pytest.raises(ScriptError, match=r"reset="):
+        Disconnect(reset="yes")  # type: ignore[arg-type]
     with pytest.raises(ScriptError, match=r"(?s)both after_bytes= and after_events=.*Each says where.*Write one"):
         fault(after_bytes=1, after_events=1)
 

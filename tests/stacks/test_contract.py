@@ -560,6 +560,7 @@ REAL_FAULTS: dict[str, tuple[str, str]] = {
     "full": ("connect_timeout", "before"),
     "deaf": ("write_timeout", "before"),
     "stalling": ("read_timeout", "middle"),
+    "resetting later": ("reset", "middle"),
     "breaking off": ("disconnect", "middle"),
 }
 
@@ -580,7 +581,9 @@ def breaking(how: str) -> Iterator[str]:
 
 
 @each()
-@pytest.mark.parametrize("how", list(REAL_FAULTS))
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.slow] if how == "resetting later" else []) for how in REAL_FAULTS]
+)
 async def test_faults_are_what_the_library_raises_for_a_real_server(library: Library, how: str) -> None:
     kind, where = REAL_FAULTS[how]
     body = b"x" * 20_000_000 if how == "deaf" else b"{}"
