@@ -21,7 +21,7 @@ LAYERS = (
     ("_public", "_witness"),
     ("_errors", "_json"),
     ("_model",),
-    ("_form", "_turns", "quirks"),
+    ("_form", "_spots", "_turns", "quirks"),
     ("_dialect", "_options"),
     ("_claude_blocks", "_failures", "_response_tools"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
@@ -33,7 +33,7 @@ LAYERS = (
     ("_blocks",),
     ("_mount",),
     ("_fake",),
-    ("_intercept",),
+    ("_intercept", "sweep"),
     ("pytest_plugin", "_cli", "_demo", "_doctor", "__main__"),
 )
 """A module imports from layers above it in this list, or from its own; folders count as one layer."""

@@ -158,6 +158,7 @@ class Provider:
         credentials: SDK module, the environment variable it wants, a dummy, and other variables that do as well.
         lends: It is asked for credentials, not for a model: answered where there are dummies (`env=True`).
         retried: Statuses after which its SDK asks again, beside those after which they all do.
+        no_path: The body of its 404 for a method and a path that aren't there; without it, "Not Found" in the form of its errors.
     """
 
     name: str
@@ -169,6 +170,7 @@ class Provider:
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
     lends: bool = False
     retried: frozenset[int] = frozenset()
+    no_path: Callable[[str, str], Any] | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)  # `_route` caches by it, and its rows hold dicts
@@ -848,9 +850,18 @@ REPLICATE: Final = (
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
+
+def _unknown_url(method: str, path: str) -> Any:
+    """What api.openai.com says of a path that isn't there (2026-11)."""
+    docs = "https://platform.openai.com/docs/api-reference/"
+    said = f"Unknown request URL: {method} {path}. Please check the URL for typos, or see the docs at {docs}."
+    return {"error": {"message": said, "type": "invalid_request_error", "param": None, "code": "unknown_url"}}
+
+
 PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="openai",
+        no_path=_unknown_url,
         hosts=("api.openai.com", "*.api.openai.com"),
         shared=(("oaidalleapiprodscus.blob.core.windows.net", "/private/{rest...}"),),
         prefix="/v1",

@@ -38,6 +38,7 @@ from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
 from fake_llm._script import Broken, Verbatim
 from fake_llm._services._base import Store
+from fake_llm._spots import Spot
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
@@ -62,7 +63,7 @@ from fake_llm._turns import (
     check_unicode,
 )
 
-__all__ = ["Rendered", "render", "render_error", "render_service"]
+__all__ = ["Rendered", "events_of", "render", "render_error", "render_service"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -474,6 +475,7 @@ def _said_whole(
         return Response(status, headers, steps=tuple(said))
     size = sum(len(piece) for piece in said if isinstance(piece, bytes))
     breaks = isinstance(then, (Disconnect, Stall))
+    then = _counted(then, [b"".join(pieces)], 1, framing)
     steps = _broken_off(said, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
     return Response(status, headers, steps=tuple(steps), length=size if breaks else None)
 
@@ -564,12 +566,37 @@ def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, 
     assert wire is not None, "a dialect that streams has a wire in its row"
     framing = _textual(framing, wire)
     _begin(exchange, endpoint)
-    content, closing = endpoint.dialect.events(exchange)
-    if endpoint.difference.events is not None:
-        content, closing = endpoint.difference.events(exchange, content, closing)
+    content, closing = _events(exchange, endpoint)
     headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
     steps = _said_in_events(content, closing, reply, wire, pace.interval or 0.0, framing, exchange, endpoint)
     return Response(200, headers, steps=tuple(steps))
+
+
+def _events(exchange: Exchange, endpoint: Endpoint) -> tuple[list[WireEvent], list[WireEvent]]:
+    """The events of the content, and the closing ones."""
+    content, closing = endpoint.dialect.events(exchange)
+    own = endpoint.difference.events
+    return (content, closing) if own is None else own(exchange, content, closing)
+
+
+def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Options) -> tuple[list[bytes], int]:
+    """The bytes of each event that a turn is streamed in, and up to how many of them it isn't complete.
+
+    Raises:
+        ScriptMismatchError: The vendor can't carry it.
+        FunctionTurnError: Its `edit=` function failed.
+    """
+    pace = _merged(options.pace, reply)
+    _fill(exchange, reply, endpoint, pace, options)
+    wire = endpoint.wire_of(exchange.request)
+    assert wire is not None, "a dialect that streams has a wire in its row"
+    content, closing = map(_copies, _events(exchange, endpoint))
+    events: list[Any] = [*content, *closing]
+    if reply.edit is not None:
+        events, _ = _silences(_edit(reply.edit, events))
+    framing = pace.framing or PLAIN
+    end = wire.end(framing)
+    return [*wire.encode(events, framing), *([end] if end else [])], _settled(content, closing, events)
 
 
 def _said_in_events(
@@ -589,21 +616,32 @@ def _said_in_events(
     failed = _failure_events(then, exchange, endpoint) if isinstance(then, Error) else []
     if not placed and not goes_on:
         closing = failed
-    events = [*content, *closing]
     silences: dict[int, float] = {}
-    if reply.edit is not None:
-        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
-        closing = events[len(content) :]
-        events, silences = _silences(_edit(reply.edit, events))
+    if reply.edit is None:
+        events = [*content, *closing]
+    else:
+        content, closing = _copies(content), _copies(closing)
+        events, silences = _silences(_edit(reply.edit, [*content, *closing]))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
-        return _in_events(events, then, failed, wire, pauses, framing, exchange)
+        return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
     steps = _steps(events, pieces, end, pauses, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     return steps
+
+
+def _copies(events: list[Any]) -> list[Any]:
+    """The events for an edit to alter: they share parts, some of which are constants."""
+    return [copy.deepcopy(event) for event in events]
+
+
+def _settled(content: list[Any], closing: list[Any], events: list[Any]) -> int:
+    """Up to how many events an answer isn't complete: the last of them says why the model ended."""
+    last = closing[0] if closing else content[-1] if content else None
+    return next((count for count, event in enumerate(events, 1) if event is last), len(events))
 
 
 def _begin(exchange: Exchange, endpoint: Endpoint) -> None:
@@ -732,6 +770,7 @@ def _in_events(
     pauses: Mapping[int, float],
     framing: Framing,
     exchange: Exchange,
+    settled: int,
 ) -> list[Step]:
     """A stream with what happens at a place of it."""
     pieces = wire.encode(events, framing)
@@ -740,6 +779,7 @@ def _in_events(
     most = len(events) + (bool(end) and not isinstance(wire, JsonArray))  # an array's end is no item of it
     count = then.after_events
     if count is None:
+        then = _counted(then, whole, settled, framing)
         return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most)
     sent = pack(whole, framing)
     if count > most:
@@ -751,6 +791,14 @@ def _in_events(
         return _paced([*whole[:count], *more], before, framing)
     place = sum(map(len, sent[:count]))
     return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most, place=place)
+
+
+def _counted(then: Then, pieces: list[bytes], count: int, framing: Framing) -> Then:
+    """The same with a number of bytes where it names a place in the first `count` events."""
+    if isinstance(then, Error) or not isinstance(then.after_bytes, Spot):
+        return then
+    packed = coding(framing) is not None
+    return replace(then, after_bytes=then.after_bytes.found(pack(pieces, framing), count, packed=packed))
 
 
 def _broken_off(
@@ -1005,7 +1053,7 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         headers = _over(headers, turn.headers)
     if then is not None and placed:
         if isinstance(said, list) and wire is not None:
-            steps = _in_events(said, then, failed, wire, silences, framing, exchange)
+            steps = _in_events(said, then, failed, wire, silences, framing, exchange, len(said))
             return Response(turn.status, headers, steps=tuple(steps))
         if exchange.stream:
             steps = _broken_off(cut(pack(pieces, framing), framing), then, exchange)
