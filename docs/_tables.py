@@ -324,6 +324,18 @@ def coexistence() -> Table:
     ]
 
 
+# --- faults -------------------------------------------------------------------------------------
+
+FAULTS = Path(__file__).resolve().parents[1] / "tests" / "sdk" / "_fault_outcomes.json"
+
+
+def faults(table: str) -> Table:
+    """What each SDK makes of each fault: the outcomes that the tests hold."""
+    columns = json.loads(FAULTS.read_text(encoding="utf-8"))
+    rows = list(next(iter(columns.values()))[table])
+    return ("written", *columns), [(f"`{row}`", *(column[table][row] for column in columns.values())) for row in rows]
+
+
 # --- examples -----------------------------------------------------------------------------------
 
 EXAMPLES = DOCS.parent / "examples"
@@ -373,6 +385,9 @@ TABLES: dict[str, Callable[[], Table]] = {
     "options": options,
     "ini": ini,
     "coexistence": coexistence,
+    "faults-no-answer": partial(faults, "no answer"),
+    "faults-whole": partial(faults, "whole"),
+    "faults-streamed": partial(faults, "streamed"),
     "examples": examples,
     "names": names,
 }

@@ -34,7 +34,7 @@ TURN = Reply("Zürich 🌞 is sunny", ToolCall("f", {"city": "Zürich"}))
 TOOLS = {"f": {"type": "object"}}
 COUNTED = {CHAT: "openai", RESPONSES: "openai_responses", ANTHROPIC: "anthropic", GEMINI: "gemini"}
 vendors = pytest.mark.parametrize("vendor", VENDORS, ids=str)
-PACE = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+PACE = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 CLIENT = httpx.Client()
@@ -108,7 +108,7 @@ def test_the_last_cut_is_in_the_event_that_ends_the_answer(vendor: Vendor) -> No
 @pytest.mark.parametrize("provider", ["openai", "gemini", "anthropic", "openai_responses"])
 def test_a_place_is_found_in_the_stream_of_another_vendor(vendor: Vendor, provider: str) -> None:
     whole = sent(vendor, TURN)
-    for turn in sweep.cuts(TURN, provider=provider, then=EndOfStream()):
+    for turn in sweep.cuts(TURN, provider=provider, then=EndOfStream())[::2]:
         body = sent(vendor, turn)
         assert whole.startswith(body)
         complete = body.rstrip() in whole.split(FINISHES[vendor][0])[0] or not finished(vendor, body)

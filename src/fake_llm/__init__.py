@@ -16,6 +16,7 @@ from importlib import import_module as _import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fake_llm import quirks as quirks
+    from fake_llm import sweep as sweep
     from fake_llm._call import Call, Calls
     from fake_llm._errors import (
         FakeLLMFailure,
@@ -86,6 +87,7 @@ __all__ = [
     "forbid",
     "intercept",
     "quirks",
+    "sweep",
 ]
 
 _HOMES = {
@@ -124,6 +126,7 @@ _HOMES = {
     "Thinking": "_turns",
     "ToolCall": "_turns",
     "quirks": "quirks",
+    "sweep": "sweep",
 }
 """Where each name lives: it is loaded when it is asked for, so that a test run that never asks pays nothing."""
 

@@ -593,7 +593,7 @@ def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Opt
     content, closing = map(_copies, _events(exchange, endpoint))
     events: list[Any] = [*content, *closing]
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events, _ = _silences(_edit(reply.edit, events))
     framing = pace.framing or PLAIN
     end = wire.end(framing)
     return [*wire.encode(events, framing), *([end] if end else [])], _settled(content, closing, events)
@@ -616,12 +616,12 @@ def _said_in_events(
     failed = _failure_events(then, exchange, endpoint) if isinstance(then, Error) else []
     if not placed and not goes_on:
         closing = failed
-    if reply.edit is not None:
-        content, closing = _copies(content), _copies(closing)
-    events = [*content, *closing]
     silences: dict[int, float] = {}
-    if reply.edit is not None:
-        events, silences = _silences(_edit(reply.edit, events))
+    if reply.edit is None:
+        events = [*content, *closing]
+    else:
+        content, closing = _copies(content), _copies(closing)
+        events, silences = _silences(_edit(reply.edit, [*content, *closing]))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
         return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
@@ -971,7 +971,21 @@ def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Respon
 
 
 def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> list[WireEvent]:
-    return (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    """The vendor's own error inside a stream, with the script's body in place of what it says."""
+    events = (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    body = error.body
+    if body is None:
+        return events
+    if isinstance(body, (bytes, str)):
+        return [body]
+    first = events[0] if events else None
+    if isinstance(first, Event):
+        said: WireEvent = Event(first.name, body)
+    elif isinstance(body, dict) and not isinstance(first, (bytes, str)):
+        said = body
+    else:
+        said = endpoint.whole.encode(body)
+    return [said, *(event for event in events[1:] if isinstance(event, bytes))]
 
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:

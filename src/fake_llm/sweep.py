@@ -214,7 +214,7 @@ class as_assertions(AbstractContextManager[None]):
     inside of `@given` and around `intercept`.
 
     >>> import httpx, fake_llm
-    >>> with as_assertions(), fake_llm.intercept():
+    >>> with as_assertions(), fake_llm.intercept():  # doctest: +ELLIPSIS
     ...     httpx.post("https://api.openai.com/v1/responses", json={"model": "gpt-5", "input": "Hi"})
     Traceback (most recent call last):
         ...

@@ -14,7 +14,7 @@ import respx
 
 import fake_llm
 from _capability import has, needs
-from fake_llm import Embedding, EndOfStream, Framing, Raw, Reply, ToolCall, UnusedReplyError
+from fake_llm import Embedding, EndOfStream, Framing, Raw, Reply, ToolCall, UnusedReplyError, quirks
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 HI: Any = [{"role": "user", "content": "Hi"}]
@@ -364,11 +364,8 @@ def test_A28_the_deltas_of_a_tool_call_are_the_real_ones() -> None:
 def test_A28_whole_its_arguments_are_text() -> None:
     import openai
 
-    def wrong(events: list[Any]) -> list[Any]:
-        events[0]["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = {"x": 1}
-        return events
-
-    with fake_llm.intercept([CALLED, Reply(*CALLED.parts, edit=wrong)]) as fake, openai.OpenAI() as client:
+    wrong = Reply(*CALLED.parts, edit=quirks.object_arguments())
+    with fake_llm.intercept([CALLED, wrong]) as fake, openai.OpenAI() as client:
         right, other = (client.chat.completions.create(model="m", messages=HI, tools=TOOLS) for _ in range(2))
     [sent] = json.loads(fake.calls[0].response.body)["choices"][0]["message"]["tool_calls"]
     assert sent == {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
@@ -436,8 +433,9 @@ def named_again(events: list[Any]) -> list[Any]:
 def test_A31_quirks_of_a_provider_are_options_of_an_ordinary_reply() -> None:
     call = ToolCall("f", {"x": 1}, id="c1")
     plain = Reply(call, chunk_size=4, model="another-name", framing=Framing(space=False), extra={"provider": "quirky"})
-    with fake_llm.intercept([plain, Reply(call, chunk_size=4, edit=named_again)]) as fake:
-        unnamed, named = streamed(tools=TOOLS), streamed(tools=TOOLS)
+    unindexed = Reply(call, edit=[quirks.no_tool_index(), quirks.tool_ids(None)])
+    with fake_llm.intercept([plain, Reply(call, chunk_size=4, edit=named_again), unindexed]) as fake:
+        unnamed, named, _ = (streamed(tools=TOOLS) for _ in range(3))
 
     def fragments(chunks: Any) -> list[tuple[str | None, str]]:
         parts = [part for chunk in chunks for part in chunk.choices[0].delta.tool_calls or ()]
@@ -447,6 +445,9 @@ def test_A31_quirks_of_a_provider_are_options_of_an_ordinary_reply() -> None:
     assert fragments(named) == [("f", ""), ("f", '{"x"'), ("f", ":1}")]
     assert {(chunk.model, chunk.provider) for chunk in unnamed} == {("another-name", "quirky")}
     assert fake.calls[0].response.body.startswith(b'data:{"')
+    sent = [event["choices"][0]["delta"].get("tool_calls", [{}]) for event in payloads(fake.calls[2])[:-1]]
+    assert sent[0] == [{"id": None, "type": "function", "function": {"name": "f", "arguments": ""}}]
+    assert all("index" not in fragment for [fragment] in sent)
 
 
 # --- A32: embeddings --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import FakeLLM, Framing, Reply, ToolCall
+from fake_llm import FakeLLM, Framing, Reply, ToolCall, quirks
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class"),  # of litellm's types, by pydantic
@@ -52,16 +52,7 @@ def lines(fake: FakeLLM) -> list[Any]:
 
 # --- B60: calls without ids -------------------------------------------------------------------------
 
-
-def no_ids(events: list[Any]) -> list[Any]:
-    """As servers before 0.12 sent them."""
-    for event in events:
-        for call in event["message"].get("tool_calls", ()):
-            del call["id"]
-    return events
-
-
-NO_ID = Reply(ToolCall("f", {}), edit=no_ids)
+NO_ID = Reply(ToolCall("f"), edit=quirks.no_tool_ids())  # as servers sent them before October 2025
 
 
 def check_no_ids(fake: FakeLLM) -> None:

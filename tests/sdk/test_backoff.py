@@ -543,3 +543,11 @@ def test_after_the_block_nothing_is_left_of_it() -> None:
     with fake_llm.intercept():
         pass
     assert {name: getattr(sys.modules[name], "time", None) for name in before} == before
+
+
+@needs("google-genai>=1.50", "aiohttp")
+def test_on_aiohttp_google_asks_again_by_itself() -> None:
+    """Once, where no connection comes about, after 1 to 10 seconds, whatever it is told of retries."""
+    with fake_llm.intercept([ConnectionError(), "Hello"]) as fake:
+        assert asyncio.run(genai_async()).text == "Hello"
+        assert 1 <= fake.calls[0].waited <= 10

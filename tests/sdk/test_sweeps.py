@@ -27,7 +27,6 @@ PROVIDERS = {
     "mistralai-sync": "mistral",
     "ollama.Client/ollama_chat": "ollama",
     "cohere.ClientV2": "cohere",
-    # by the count of another vendor's stream
     "openai.AsyncOpenAI/openai_chat": "anthropic",
     "anthropic.AsyncAnthropic/anthropic_messages": "openai",
     "genai-async/gemini": "openai",
@@ -57,6 +56,8 @@ def ended(client: Client, turn: Any, mode: str) -> str | None:
 def test_no_cut_is_complete(client: Client) -> None:
     skip_unless_able(client, "stream")
     turns = sweep.cuts(TURN, provider=PROVIDERS[client.name])
+    if client.is_async:  # by the count of another vendor's stream
+        turns = turns[::2]
 
     assert {turn.__name__: finish for turn in turns if (finish := ended(client, turn, "stream"))} == {}
 
@@ -64,7 +65,7 @@ def test_no_cut_is_complete(client: Client) -> None:
 @clients
 def test_no_cut_of_a_whole_answer_is_complete(client: Client) -> None:
     skip_unless_able(client, "whole")
-    turns = sweep.cuts(TURN, then=EndOfStream(), provider=PROVIDERS[client.name])[::3]
+    turns = sweep.cuts(TURN, then=EndOfStream(), provider=PROVIDERS[client.name])[::4]
 
     assert {turn.__name__: finish for turn in turns if (finish := ended(client, turn, "whole"))} == {}
 
@@ -83,7 +84,7 @@ def test_one_event_later_it_is(client: Client) -> None:
 def test_every_split_says_the_same(client: Client) -> None:
     skip_unless_able(client, "stream")
     turns = sweep.splits(TURN, provider=PROVIDERS[client.name])
-    for turn in [*turns[:8], *turns[8::3]]:
+    for turn in [*turns[:8], *turns[8::4]]:
         answer = asked(client, turn, "stream")
         assert (answer.text, answer.tool_calls) == (TEXT, (CALLED,)), turn.__name__
         assert answer.finish == client.finish("tool_calls")
@@ -100,6 +101,27 @@ def test_no_byte_is_complete(client: Client) -> None:
 
 
 # --- apps as people write them: one that looks whether the answer is complete, and one that doesn't -----------------
+
+
+@functools.cache
+def chat() -> Any:
+    import openai
+
+    return openai.OpenAI()
+
+
+@functools.cache
+def messages() -> Any:
+    import anthropic
+
+    return anthropic.Anthropic()
+
+
+@functools.cache
+def local() -> Any:
+    import ollama
+
+    return ollama.Client()
 
 
 @functools.cache
@@ -125,30 +147,24 @@ def on_openai(careful: bool) -> str | None:
 
     text, finish = "", None
     try:
-        with openai.OpenAI() as client:
-            stream = client.chat.completions.create(
-                model="gpt-5-of-a-much-longer-name", messages=[{"role": "user", "content": "Hi"}], stream=True
-            )
-            for chunk in stream:
-                for choice in chunk.choices:
-                    text += choice.delta.content or ""
-                    finish = choice.finish_reason or finish
+        stream = chat().chat.completions.create(
+            model="gpt-5-of-a-much-longer-name", messages=[{"role": "user", "content": "Hi"}], stream=True
+        )
+        for chunk in stream:
+            for choice in chunk.choices:
+                text += choice.delta.content or ""
+                finish = choice.finish_reason or finish
     except (openai.APIError, ValueError):
         return None
     return text if finish or not careful else None
 
 
 def on_anthropic(careful: bool) -> str | None:
-    import anthropic
-
     text, finish = "", None
     try:
-        with (
-            anthropic.Anthropic() as client,
-            client.messages.create(
-                model="claude", max_tokens=9, messages=[{"role": "user", "content": "Hi"}], stream=True
-            ) as stream,
-        ):
+        with messages().messages.create(
+            model="claude", max_tokens=9, messages=[{"role": "user", "content": "Hi"}], stream=True
+        ) as stream:
             for event in stream:
                 if event.type == "content_block_delta" and event.delta.type == "text_delta":
                     text += event.delta.text
@@ -171,11 +187,9 @@ def on_gemini(careful: bool) -> str | None:
 
 
 def on_ollama(careful: bool) -> str | None:
-    import ollama
-
     text, done = "", False
     try:
-        for part in ollama.Client().chat(model="llama", messages=[{"role": "user", "content": "Hi"}], stream=True):
+        for part in local().chat(model="llama", messages=[{"role": "user", "content": "Hi"}], stream=True):
             text += part.message.content or ""
             done = done or bool(part.done)
     except Exception:
@@ -206,7 +220,7 @@ apps = pytest.mark.parametrize(
     ("provider", "app"),
     [pytest.param(name, app, marks=needs(sdk), id=name) for name, (app, sdk) in APPS.items()],
 )
-ANSWER = Reply("Grüße, Zürich")
+ANSWER = Reply("Grüße", chunk_size=3)
 
 
 def taken_for_complete(app: App, careful: bool, turns: list[Any]) -> Iterator[str]:
@@ -220,7 +234,7 @@ def taken_for_complete(app: App, careful: bool, turns: list[Any]) -> Iterator[st
 def test_an_app_that_looks_survives_every_cut(provider: str, app: App) -> None:
     assert list(taken_for_complete(app, True, sweep.cuts(ANSWER, provider=provider))) == []
     with fake_llm.intercept([ANSWER]):
-        assert app(True) == "Grüße, Zürich"
+        assert app(True) == "Grüße"
 
 
 @apps
@@ -235,7 +249,7 @@ def test_an_app_that_does_not_look_is_caught(provider: str, app: App) -> None:
 def test_every_split_is_heard_as_it_was_said(provider: str, app: App) -> None:
     for turn in sweep.splits(ANSWER, provider=provider)[::2]:
         with fake_llm.intercept([turn]):
-            assert app(True) == "Grüße, Zürich", turn.__name__
+            assert app(True) == "Grüße", turn.__name__
 
 
 @needs("anthropic")

@@ -41,6 +41,7 @@ from fake_llm import (
     Usage,
     intercept,
     quirks,
+    sweep,
 )
 
 
@@ -313,3 +314,9 @@ on_the_way: tuple[type[FakeLLMFailure], ...] = (
     UnknownEndpointError,
     UnscriptedCallError,
 )
+
+swept: list[sweep.Swept] = sweep.cuts("Hi", then=[Disconnect(), EndOfStream()], every="byte", provider="anthropic")
+swept += sweep.splits(Reply("Hi", framing=Framing(split="characters")), every="event")
+Framing(split=[3, 4], deflate=True, between="event: ping", multiline=True)
+with sweep.as_assertions(), intercept(swept[0]):
+    pass

@@ -20,9 +20,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus, unquote, urlsplit
 
 from fake_llm import _json
 from fake_llm._dialect import (
@@ -72,13 +73,19 @@ __all__ = ["DIALECT"]
 
 def stream(request: Request, body: Any) -> bool:
     """Whether the method in the URL is the one that streams."""
-    return request.path_part(-1).rpartition(":")[2] == "streamGenerateContent"
+    return _last(request.path)[1] == "streamGenerateContent"
 
 
 def model(request: Request, body: Any) -> str:
     """The model in the URL: its last part, without the method."""
-    name, colon, verb = request.path_part(-1).rpartition(":")
-    return (name if colon else verb).rpartition("/")[2]
+    return _last(request.path)[0]
+
+
+@lru_cache(maxsize=256)
+def _last(path: str) -> tuple[str, str]:
+    """The model and the method in the last part of a path."""
+    name, colon, verb = unquote(path.rsplit("/", maxsplit=1)[-1]).rpartition(":")
+    return (name if colon else verb).rpartition("/")[2], verb
 
 
 # --- reading a request -----------------------------------------------------------------------------------------------
@@ -763,6 +770,10 @@ def document(exchange: Exchange) -> dict[str, Any]:
         return writer.blocked(feedback)
     candidates: list[dict[str, Any]] = []
     for index, choice in enumerate(exchange.choices):
+        text = choice.parts[0] if len(choice.parts) == 1 else None
+        if isinstance(text, str):  # which has no sources
+            candidates.append(writer.candidate(writer.content([{"text": text}]), index, choice))
+            continue
         sources = _Sources(writer)
         content = _whole_content(writer, choice, sources)
         candidates.append(writer.candidate(content, index, choice, sources))
@@ -1624,7 +1635,13 @@ def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
-    return _STREAM_HEADERS if exchange.stream else (("x-gemini-service-tier", _tier(exchange)), *_WHOLE_HEADERS)
+    return _STREAM_HEADERS if exchange.stream else _whole_headers(_tier(exchange))
+
+
+@cache
+def _whole_headers(tier: str) -> HeaderItems:
+    """One tuple for all answers of a tier: the journal keeps them."""
+    return (("x-gemini-service-tier", tier), *_WHOLE_HEADERS)
 
 
 # --- reading an answer back ------------------------------------------------------------------------------------------
