@@ -58,6 +58,7 @@ VENDORS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 ALL = "chat azure deepseek mistral responses anthropic gemini ollama cohere bedrock"
 IN_STREAMS = {"gemini": (":generateContent", ":streamGenerateContent?alt=sse"), "bedrock": ("/converse", "/converse-stream")}  # fmt: skip
+CLIENT = httpx.Client(verify=False)  # one for all: to make one takes longer than most tests
 KEYS = {"authorization": "Bearer k", "api-key": "k", "x-api-key": "k", "anthropic-version": "2023-06-01"}
 
 PLACES: tuple[tuple[Any, str, str], ...] = (
@@ -68,6 +69,7 @@ PLACES: tuple[tuple[Any, str, str], ...] = (
     (quirks.tool_ids(""), ALL, ALL),
     (quirks.tool_arguments(None), ALL, ALL),
     (quirks.object_arguments(), "chat azure deepseek mistral responses cohere", "chat azure deepseek mistral responses anthropic cohere bedrock"),
+    (quirks.whole_tool_calls(), "", "chat azure deepseek responses anthropic cohere bedrock"),
     (quirks.interleaved_tool_calls(), "", "chat azure deepseek responses anthropic cohere bedrock"),
     (quirks.empty_choices_first(), "", "chat deepseek mistral"),
     (quirks.empty_deltas(), "", ALL),
@@ -89,10 +91,10 @@ PLACES: tuple[tuple[Any, str, str], ...] = (
 def post(vendor: str, *, stream: bool) -> bytes:
     url, body = VENDORS[vendor]
     if vendor in IN_STREAMS:
-        return httpx.post(
-            url.replace(*IN_STREAMS[vendor]) if stream else url, json=body, headers=KEYS, verify=False
-        ).content
-    return httpx.post(url, json={**body, "stream": stream}, headers=KEYS, verify=False).content
+        url = url.replace(*IN_STREAMS[vendor]) if stream else url
+    else:
+        body = {**body, "stream": stream}
+    return CLIENT.post(url, json=body, headers=KEYS).content
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
@@ -451,6 +453,28 @@ def test_tool_arguments_of_ollama(stream: bool) -> None:
     with answer(quirks.tool_arguments('{"x":1}')) as fake, pytest.raises(ValueError, match="valid dictionary"):
         local(stream=stream)
     assert b'"arguments":"{\\"x\\":1}"' in (fake.calls[0].response.body or b"")
+
+
+@needs("openai")
+def test_whole_tool_calls() -> None:
+    with answer(quirks.whole_tool_calls(), *TWO, ToolCall("f", "", id="id_3")) as fake:
+        found = [call for chunk in chunks() for choice in chunk.choices for call in choice.delta.tool_calls or ()]
+    assert [(call.function.name, call.function.arguments) for call in found] == [
+        ("f", '{"x":1}'),
+        ("g", '{"x":2}'),
+        ("f", ""),
+    ]
+    assert len(pieces(fake)) == 3
+
+
+@needs("anthropic")
+def test_blocks_of_one_piece() -> None:
+    with answer(quirks.whole_tool_calls()) as fake:
+        assert used(message()) == [("id_f", "f", {"x": 1}), ("id_g", "g", {"x": 2})]
+    assert [event["delta"]["partial_json"] for event in sent(fake) if event["type"] == "content_block_delta"] == [
+        '{"x":1}',
+        '{"x":2}',
+    ]
 
 
 @needs("openai")

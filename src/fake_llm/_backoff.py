@@ -35,6 +35,7 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "cohere.core.http_sse._api": ("time", "anyio"),
     "dspy.clients.execution": ("time", "asyncio"),
     "fireworks._base_client": ("time", "anyio"),
+    "google.genai._api_client": ("time", "asyncio"),
     "google.genai._gaos.utils.retries": ("time", "asyncio"),
     "groq._base_client": ("time", "anyio"),
     "huggingface_hub.utils._http": ("time",),

@@ -108,9 +108,10 @@ def _find(library: str, method: str, url: str) -> Handler | None:
             return entry.fake if entry.fake in _open else entry
     if _open:
         _passed.append((library, method, url))
-        for fake in opened():
-            if fake._failing:  # what sleeps here from now on does so because of another answer
-                fake._failing.pop(here(), None)
+        for entry in _open:
+            # what sleeps here from now on does so because of another answer
+            if not isinstance(entry, Coverage) and entry._failing:
+                entry._failing.pop(here(), None)
     return None
 
 

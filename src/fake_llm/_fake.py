@@ -68,6 +68,7 @@ from fake_llm._script import (
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Embedding, Error, Framing, Reply
+from fake_llm._validate import refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -79,6 +80,7 @@ __all__ = ["FakeLLM"]
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
+_NO_PACE: Final = Pace()
 MADE_UP: Final = Reply()
 """Answers what isn't chat when no rule does: its dialect makes up the parts."""
 
@@ -521,6 +523,8 @@ class FakeLLM:
             call._earlier = named_results(earlier)
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
+        if self._options.validate and (error := refusal(exchange, call._remembered)) is not None:
+            return self._turned_down(error, exchange, endpoint, call)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
         assert taken is not None
         turn = taken.turn
@@ -585,7 +589,7 @@ class FakeLLM:
                 return None if isinstance(script.queue[0], Function) else script.from_queue(call)
         if script.rules or script.default is None or isinstance(script.default, Function):
             return None
-        return Taken(script.default, Pace(), _always)
+        return Taken(script.default, _NO_PACE, _always)
 
     def _take(
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
@@ -670,6 +674,8 @@ class FakeLLM:
                 call.reply = _as_written(turn)
                 if isinstance(turn, (Reply, Verbatim)):
                     raise UnknownEndpointError(unknown_reply(request, turn))
+                if isinstance(turn, Error) and turn.name == "not_found" and (turn.message, turn.body) == (None, None):
+                    turn = _no_path(turn, request, provider)
                 rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                 self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
@@ -829,7 +835,15 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
+_CLIENT_ERROR: Final = 400
 _SERVER_ERROR: Final = 500
+
+
+def _no_path(error: Error, request: Request, provider: Provider) -> Error:
+    """A bare 404 on a path that nobody knows: it is the path that isn't there, not a model."""
+    if provider.no_path is None:
+        return replace(error, message="Not Found")
+    return replace(error, body=provider.no_path(request.method, request.path))
 
 
 def _as_written(turn: Turn) -> Any:
@@ -843,7 +857,9 @@ def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED
+    if answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED:
+        return True
+    return answer.status >= _CLIENT_ERROR and ("x-should-retry", "true") in answer.headers
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:

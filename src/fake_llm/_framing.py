@@ -243,7 +243,8 @@ class Ndjson:
 class AwsEventStream:
     """Frames of `application/vnd.amazon.eventstream`: lengths, headers, payload, and a checksum of each half.
 
-    The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is.
+    The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is; one
+    that ends in `Error` is the frame of an error that no model of the service knows, its code and message headers.
     A dict of one object has the event's name for its key, as botocore gives it.
     (The layout is that of AWS's documentation and of recordings of 2024-2026.)
 
@@ -265,13 +266,13 @@ class AwsEventStream:
             if isinstance(event, (bytes, str)):
                 pieces.append(event if isinstance(event, bytes) else event.encode())
                 continue
-            if self.envelope and not _is_exception(event):
+            if self.envelope and not _is_failure(event):
                 event = Event("chunk", self._enveloped(event, framing))
             name, payload = (event.name, event.payload) if isinstance(event, Event) else _unwrapped(event)
             data = self.dumps(payload)
             if framing.padding and self.pad is not None:
                 data = self.pad(payload, data)
-            pieces.append(_aws_frame(name or "chunk", _escaped(data) if framing.ascii else data))
+            pieces.append(_aws_frame(name or "chunk", payload, _escaped(data) if framing.ascii else data))
         return pieces
 
     def _enveloped(self, event: Any, framing: Framing) -> dict[str, str]:
@@ -285,9 +286,9 @@ class AwsEventStream:
         return b""
 
 
-def _is_exception(event: Any) -> bool:
+def _is_failure(event: Any) -> bool:
     name = event.name if isinstance(event, Event) else _unwrapped(event)[0]
-    return name is not None and name.endswith("Exception")
+    return name is not None and name.endswith(("Exception", "Error"))
 
 
 def _unwrapped(event: Any) -> tuple[str | None, Any]:
@@ -299,18 +300,17 @@ def _unwrapped(event: Any) -> tuple[str | None, Any]:
     return None, event
 
 
-def _aws_frame(name: str, payload: bytes) -> bytes:
-    kind = b"exception" if name.endswith("Exception") else b"event"
-    headers = b"".join(
-        b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value)
-        for key, value in (
-            (b":%b-type" % kind, name.encode()),
-            (b":content-type", b"application/json"),
-            (b":message-type", kind),
-        )
-    )
-    prelude = (len(headers) + len(payload) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
-    frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, payload)
+def _aws_frame(name: str, payload: Any, data: bytes) -> bytes:
+    """One frame: an error has its code and its message in headers, and no payload."""
+    kind = b"exception" if name.endswith("Exception") else b"error" if name.endswith("Error") else b"event"
+    said = [(b":%b-type" % kind, name.encode()), (b":content-type", b"application/json"), (b":message-type", kind)]
+    if kind == b"error":
+        message = payload.get("message") if isinstance(payload, dict) else payload
+        said = [(b":error-code", name.encode()), (b":error-message", str(message or "").encode()), said[2]]
+        data = b""
+    headers = b"".join(b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value) for key, value in said)
+    prelude = (len(headers) + len(data) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
+    frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, data)
     return frame + zlib.crc32(frame).to_bytes(4, "big")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from fake_llm._errors import masked
@@ -54,6 +54,9 @@ def _is_secret(name: str) -> bool:
     return _SECRET.search(lower) is not None and not lower.startswith(_HARMLESS)
 
 
+_Default = TypeVar("_Default")
+
+
 class Headers(Mapping[str, str]):
     """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
 
@@ -75,6 +78,20 @@ class Headers(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._map()[name.lower()]
+
+    @overload
+    def get(self, key: str, default: None = None, /) -> str | None: ...
+    @overload
+    def get(self, key: str, default: str, /) -> str: ...
+    @overload
+    def get(self, key: str, default: _Default, /) -> str | _Default: ...
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """The value of a name; of headers that are looked into once, only this one is made ready."""
+        if self._lower is None:
+            name, size = key.lower(), len(key)
+            found = [value for given, value in self._given if len(given) == size and _text(given).lower() == name]
+            return default if not found else _text(found[0]) if len(found) == 1 else self._map()[name]
+        return self._lower.get(key.lower(), default)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._map()

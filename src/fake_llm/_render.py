@@ -590,11 +590,9 @@ def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Opt
     _fill(exchange, reply, endpoint, pace, options)
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
-    content, closing = _events(exchange, endpoint)
+    content, closing = map(_copies, _events(exchange, endpoint))
     events: list[Any] = [*content, *closing]
     if reply.edit is not None:
-        events = [copy.deepcopy(event) for event in events]
-        content, closing = events[: len(content)], events[len(content) :]
         events, _ = _silences(_edit(reply.edit, events))
     framing = pace.framing or PLAIN
     end = wire.end(framing)
@@ -618,12 +616,12 @@ def _said_in_events(
     failed = _failure_events(then, exchange, endpoint) if isinstance(then, Error) else []
     if not placed and not goes_on:
         closing = failed
-    events = [*content, *closing]
     silences: dict[int, float] = {}
-    if reply.edit is not None:
-        events = [copy.deepcopy(event) for event in events]  # they share parts, which may be constants
-        content, closing = events[: len(content)], events[len(content) :]
-        events, silences = _silences(_edit(reply.edit, events))
+    if reply.edit is None:
+        events = [*content, *closing]
+    else:
+        content, closing = _copies(content), _copies(closing)
+        events, silences = _silences(_edit(reply.edit, [*content, *closing]))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
         return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
@@ -633,6 +631,11 @@ def _said_in_events(
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
     return steps
+
+
+def _copies(events: list[Any]) -> list[Any]:
+    """The events for an edit to alter: they share parts, some of which are constants."""
+    return [copy.deepcopy(event) for event in events]
 
 
 def _settled(content: list[Any], closing: list[Any], events: list[Any]) -> int:
@@ -968,7 +971,21 @@ def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Respon
 
 
 def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> list[WireEvent]:
-    return (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    """The vendor's own error inside a stream, with the script's body in place of what it says."""
+    events = (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    body = error.body
+    if body is None:
+        return events
+    if isinstance(body, (bytes, str)):
+        return [body]
+    first = events[0] if events else None
+    if isinstance(first, Event):
+        said: WireEvent = Event(first.name, body)
+    elif isinstance(body, dict) and not isinstance(first, (bytes, str)):
+        said = body
+    else:
+        said = endpoint.whole.encode(body)
+    return [said, *(event for event in events[1:] if isinstance(event, bytes))]
 
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:

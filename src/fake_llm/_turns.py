@@ -715,7 +715,8 @@ class Error(_Value):
         message: The message; without one, the vendor's own.
         retry_after: Seconds, as the vendor's own header says them.
         headers: More headers; they win.
-        body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are.
+        body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are. Inside a stream it is what the
+            vendor's error event says.
         after_events: Only for `then=`: the place in the stream, as in `Disconnect`.
 
     Raises:

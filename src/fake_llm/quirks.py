@@ -43,6 +43,7 @@ __all__ = [
     "unknown_block",
     "unknown_event",
     "usage_with_finish",
+    "whole_tool_calls",
 ]
 
 Edit: TypeAlias = Callable[[list[Any]], list[Any]]
@@ -163,12 +164,22 @@ def tool_arguments(value: Any) -> Edit:
     return _Quirk(f"quirks.tool_arguments({value!r})", bend, "the arguments of tool calls")
 
 
+def whole_tool_calls() -> Edit:
+    """Each tool call comes in one piece, its arguments with its name (Gemini's and Ollama's OpenAI paths)."""
+
+    def bend(events: list[Any]) -> list[Any] | None:
+        bent = _with_arguments(events, str) or events
+        return bent if len(bent) < len(events) else None
+
+    return _Quirk("quirks.whole_tool_calls()", bend, "a stream of tool calls in pieces")
+
+
 def object_arguments() -> Edit:
     """Arguments are a JSON object where they should be a string of JSON (Ollama's form on an OpenAI path)."""
 
     def bend(events: list[Any]) -> list[Any] | None:
         try:
-            return _with_arguments(events, json.loads) if any(_pieces(events)) else None
+            return _with_arguments(events, lambda text: json.loads(text or "{}")) if any(_pieces(events)) else None
         except ValueError:
             return None  # cut, or broken on purpose
 
@@ -370,10 +381,11 @@ def cumulative_usage() -> Edit:
             return None
         holder, key = usages[-1]
         whole = holder if key is None else holder[key]
-        if not isinstance(whole.get(_OUTPUT[key]), int):
+        output = "eval_count" if key is None else "completion_tokens"
+        if not isinstance(whole.get(output), int):
             return None
         for position, chunk in enumerate(chunks, 1):
-            so_far = whole[_OUTPUT[key]] * position // len(chunks)
+            so_far = whole[output] * position // len(chunks)
             if chunk is holder:
                 continue
             if key is None:
@@ -454,10 +466,10 @@ def reasoning_as(name: str) -> Edit:
         bent = False
         for payload in _payloads(events):
             for said in _messages(payload):
-                key = next((key for key in _THOUGHTS if isinstance(said.get(key), str)), None)
-                if key in {None, name}:
+                key = next((key for key in _THOUGHTS if isinstance(said.get(key, 0), str | None)), None)
+                if key is None or key == name:
                     continue
-                listed = name == "reasoning_details"
+                listed = name == "reasoning_details" and isinstance(said[key], str)
                 items = [
                     (name, [{"type": "reasoning.text", "text": value}] if listed else value)
                     if found == key
@@ -467,7 +479,7 @@ def reasoning_as(name: str) -> Edit:
                 ]
                 said.clear()
                 said |= dict(items)
-                bent = True
+                bent = bent or isinstance(said[name], str | list)
         return events if bent else None
 
     return _Quirk(f"quirks.reasoning_as({name!r})", bend, "thoughts of OpenAI chat or Ollama under another key")
@@ -484,7 +496,6 @@ _USAGE: Final = ("usage", "usageMetadata")
 _COUNTS: Final = ("prompt_eval_count", "eval_count")
 """Ollama's, which stand by themselves."""
 
-_OUTPUT: Final = {"usage": "completion_tokens", None: "eval_count"}
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking", "thought")
 _FIELDS: Final = ("content", "refusal", "tool_calls", "function_call", "audio", "reasoning_content")
 _PIECES: Final = ("content", *_THOUGHTS, "text", "partial_json", "tool_plan", "arguments", "input")
@@ -688,12 +699,12 @@ def _with_arguments(events: list[Any], value: Callable[[str], Any]) -> list[Any]
     said: set[Any] = set()
     for piece in pieces:
         if piece.whole:
-            piece.holder[piece.key] = value(piece.holder[piece.key] or "{}")
+            piece.holder[piece.key] = value(piece.holder[piece.key])
         elif piece.owner in said or piece.key == "delta":
             gone.append(piece)
         else:
             said.add(piece.owner)
-            made = value(texts[piece.owner] or "{}")
+            made = value(texts[piece.owner])
             if piece.key == "partial_json" and not isinstance(made, str) and made is not None:
                 starts[piece.owner]["input"] = made  # it has no pieces then
                 gone.append(piece)

@@ -13,7 +13,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Citation, FakeLLM, Reply, Thinking, ToolCall, Usage
+from fake_llm import Citation, FakeLLM, Reply, Thinking, ToolCall, Usage, quirks
 
 MESSAGES: Any = [{"role": "user", "content": "Hello"}]
 CLAUDE: Any = {"model": "claude-sonnet-5", "max_tokens": 50, "messages": MESSAGES}
@@ -53,18 +53,7 @@ def of_type(events: list[Any], kind: str) -> Any:
 
 # --- B45: null in the last usage --------------------------------------------------------------------
 
-NULLS = {
-    "input_tokens": None,
-    "output_tokens": 7,
-    "cache_creation_input_tokens": None,
-    "cache_read_input_tokens": None,
-    "server_tool_use": None,
-}
-
-
-def nulls(events: list[Any]) -> list[Any]:
-    of_type(events, "message_delta")["usage"] = NULLS
-    return events
+NULLS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "server_tool_use")
 
 
 def absent(events: list[Any]) -> list[Any]:
@@ -74,10 +63,10 @@ def absent(events: list[Any]) -> list[Any]:
 
 USAGES: dict[str, tuple[Any, bytes]] = {
     "null": (
-        nulls,
+        quirks.null_usage_fields(*NULLS),
         (
-            b'"usage":{"input_tokens":null,"output_tokens":7,"cache_creation_input_tokens":null,'
-            b'"cache_read_input_tokens":null,"server_tool_use":null}}\n'
+            b'"usage":{"input_tokens":null,"cache_creation_input_tokens":null,"cache_read_input_tokens":null,'
+            b'"output_tokens":7,"server_tool_use":null}}\n'
         ),
     ),
     "absent": (absent, b'"usage":{"output_tokens":7}}\n'),

@@ -14,7 +14,7 @@ import respx
 
 import fake_llm
 from _capability import has, needs
-from fake_llm import Embedding, EndOfStream, Framing, Raw, Reply, ToolCall, UnusedReplyError
+from fake_llm import Embedding, EndOfStream, Framing, Raw, Reply, ToolCall, UnusedReplyError, quirks
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 HI: Any = [{"role": "user", "content": "Hi"}]
@@ -72,7 +72,7 @@ def test_A20_one_script_whole_and_streamed() -> None:
 # --- A21: aiohttp in pieces ---------------------------------------------------------------------------
 
 PAUSED = Reply(chunks=["Hel", "lo"], interval=3600)
-"""Nobody waits that long, so what comes first has come before the rest was there."""
+"""Nobody waits that long: what comes first has come before the rest was there."""
 
 
 @needs("aiohttp")
@@ -80,18 +80,21 @@ PAUSED = Reply(chunks=["Hel", "lo"], interval=3600)
 async def test_A21_aiohttp_has_a_line_before_the_next_one_is_there() -> None:
     import aiohttp
 
-    lines = []
     async with (
         fake_llm.intercept([PAUSED]) as fake,
-        aiohttp.ClientSession() as session,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session,
         session.post(CHAT, json={**BODY, "stream": True}) as response,
     ):
+        got = b""
         async for line in response.content:
-            lines.append(line)
+            got += line
             if b'"Hel"' in line:
                 break
-    assert b"".join(lines) + b"\n" == fake.calls[0].response.body
-    assert b'"lo"' not in fake.calls[0].response.body
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                while True:
+                    got += await response.content.readany()
+    assert b'"lo"' in fake.calls[0].response.body.removeprefix(got)
 
 
 @needs("aiohttp")
@@ -234,7 +237,7 @@ async def test_A24_who_is_cancelled_in_a_pause_closes_the_stream() -> None:
         async for chunk in await client.chat.completions.create(model="m", messages=HI, stream=True):
             seen.extend(filter(None, content([chunk])))
 
-    async with fake_llm.intercept([PAUSED]) as fake, openai.AsyncOpenAI() as client:
+    async with fake_llm.intercept([PAUSED]), openai.AsyncOpenAI(timeout=None) as client:
         reading = asyncio.create_task(read(client))
         while not seen:
             await asyncio.sleep(0)
@@ -243,7 +246,6 @@ async def test_A24_who_is_cancelled_in_a_pause_closes_the_stream() -> None:
             await reading
         assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     assert seen == ["Hel"]
-    assert b'"lo"' not in fake.calls[0].response.body
 
 
 @needs("openai")
@@ -362,11 +364,8 @@ def test_A28_the_deltas_of_a_tool_call_are_the_real_ones() -> None:
 def test_A28_whole_its_arguments_are_text() -> None:
     import openai
 
-    def wrong(events: list[Any]) -> list[Any]:
-        events[0]["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = {"x": 1}
-        return events
-
-    with fake_llm.intercept([CALLED, Reply(*CALLED.parts, edit=wrong)]) as fake, openai.OpenAI() as client:
+    wrong = Reply(*CALLED.parts, edit=quirks.object_arguments())
+    with fake_llm.intercept([CALLED, wrong]) as fake, openai.OpenAI() as client:
         right, other = (client.chat.completions.create(model="m", messages=HI, tools=TOOLS) for _ in range(2))
     [sent] = json.loads(fake.calls[0].response.body)["choices"][0]["message"]["tool_calls"]
     assert sent == {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}
@@ -434,8 +433,9 @@ def named_again(events: list[Any]) -> list[Any]:
 def test_A31_quirks_of_a_provider_are_options_of_an_ordinary_reply() -> None:
     call = ToolCall("f", {"x": 1}, id="c1")
     plain = Reply(call, chunk_size=4, model="another-name", framing=Framing(space=False), extra={"provider": "quirky"})
-    with fake_llm.intercept([plain, Reply(call, chunk_size=4, edit=named_again)]) as fake:
-        unnamed, named = streamed(tools=TOOLS), streamed(tools=TOOLS)
+    unindexed = Reply(call, edit=[quirks.no_tool_index(), quirks.tool_ids(None)])
+    with fake_llm.intercept([plain, Reply(call, chunk_size=4, edit=named_again), unindexed]) as fake:
+        unnamed, named, _ = (streamed(tools=TOOLS) for _ in range(3))
 
     def fragments(chunks: Any) -> list[tuple[str | None, str]]:
         parts = [part for chunk in chunks for part in chunk.choices[0].delta.tool_calls or ()]
@@ -445,6 +445,9 @@ def test_A31_quirks_of_a_provider_are_options_of_an_ordinary_reply() -> None:
     assert fragments(named) == [("f", ""), ("f", '{"x"'), ("f", ":1}")]
     assert {(chunk.model, chunk.provider) for chunk in unnamed} == {("another-name", "quirky")}
     assert fake.calls[0].response.body.startswith(b'data:{"')
+    sent = [event["choices"][0]["delta"].get("tool_calls", [{}]) for event in payloads(fake.calls[2])[:-1]]
+    assert sent[0] == [{"id": None, "type": "function", "function": {"name": "f", "arguments": ""}}]
+    assert all("index" not in fragment for [fragment] in sent)
 
 
 # --- A32: embeddings --------------------------------------------------------------------------------------

@@ -705,7 +705,8 @@ FAILURES: tuple[tuple[str, Error, int, Any], ...] = (
                     },
                     "provider_name": None,
                 },
-            }
+            },
+            "user_id": "user_000000000000000000000000000",
         },
     ),
     (

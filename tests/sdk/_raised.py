@@ -2,7 +2,7 @@
 
 They stand in `raised.json`, as the SDKs of `Sdk.needs` raised them. In an environment that has them, this puts them in step:
 
-    $ PYTHONPATH=tests:tests/sdk python tests/sdk/_raised.py --write
+    $ PYTHONPATH=tests python tests/sdk/_raised.py --write
 """
 
 from __future__ import annotations
@@ -153,16 +153,19 @@ def made_here() -> dict[str, Any]:
     for sdk in (*SDKS, *HOSTS):
         for client in clients_of(sdk)[:1]:
             whole, stream = (client.run(raised(client, mode)) for mode in ("whole", "stream"))
-            found[sdk.name] = {name: [whole[name], stream[name]] for name in ERROR_NAMES}
+            errors = {name: [whole[name], stream[name]] for name in ERROR_NAMES}
+            found[sdk.name] = {"needs": sdk.needs, "errors": errors}
     return found
 
 
 def written(rows: dict[str, Any]) -> str:
     """A line for each error."""
     sdks = []
-    for sdk, errors in rows.items():
-        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(outcomes)}" for name, outcomes in errors.items())
-        sdks.append(f" {json.dumps(sdk)}: {{\n{lines}\n }}")
+    for name, row in rows.items():
+        lines = ",\n".join(f"   {json.dumps(error)}: {json.dumps(said)}" for error, said in row["errors"].items())
+        sdks.append(
+            f' {json.dumps(name)}: {{\n  "needs": {json.dumps(row["needs"])},\n  "errors": {{\n{lines}\n  }}\n }}'
+        )
     return "{\n" + ",\n".join(sdks) + "\n}\n"
 
 

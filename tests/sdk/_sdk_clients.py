@@ -700,6 +700,20 @@ class Contents:
         """The name of a call, and its id where the model gives one."""
         return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
+    @staticmethod
+    def joined(said: list[Any], more: Iterable[Any]) -> list[Any]:
+        """The parts of a stream, pieces of one text as one part."""
+        for part in more:
+            if part.text == "" and part.thought_signature is None:
+                continue
+            if said and part.text is not None and said[-1].text is not None and part.thought == said[-1].thought:
+                signature = part.thought_signature or said[-1].thought_signature
+                text = said[-1].text + part.text
+                said = [*said[:-1], part.model_copy(update={"text": text, "thought_signature": signature})]
+            else:
+                said = [*said, part]
+        return said
+
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
         cls.piece(heard, response)
@@ -712,7 +726,10 @@ class Contents:
         blocked = at(response, "prompt_feedback", "block_reason")
         heard.finish = heard.finish or at(blocked, "name")
         for index, candidate in enumerate(some(response.candidates)):
-            for part in some(at(candidate, "content", "parts")):
+            parts = some(at(candidate, "content", "parts"))
+            if not index:  # as it came, with the signatures of its thoughts
+                heard.native = {"role": "model", "parts": cls.joined((heard.native or {"parts": []})["parts"], parts)}
+            for part in parts:
                 if part.function_call is not None:
                     call = part.function_call
                     heard.call(len(heard.calls), id=call.id, name=call.name, arguments=dict(call.args or {}))

@@ -42,12 +42,13 @@ def test_every_error_is_raised_as_the_table_says(sdk: Sdk, client: Client, mode:
     found = client.run(raised(client, mode))
 
     place = ("whole", "stream").index(mode)
-    assert found == {name: outcomes[place] for name, outcomes in TABLE[sdk.name].items()}
+    assert found == {name: outcomes[place] for name, outcomes in TABLE[sdk.name]["errors"].items()}
 
 
 def test_the_table_is_whole() -> None:
     assert list(TABLE) == [sdk.name for sdk in (*SDKS, *HOSTS)]
-    assert all(list(outcomes) == list(ERROR_NAMES) for outcomes in TABLE.values())
+    assert all(list(row["errors"]) == list(ERROR_NAMES) for row in TABLE.values())
+    assert [row["needs"] for row in TABLE.values()] == [sdk.needs for sdk in (*SDKS, *HOSTS)]
 
 
 # --- what errors have beside a class and a status -------------------------------------------------
@@ -133,6 +134,25 @@ def test_the_attributes_of_anthropic() -> None:
     assert error.response.headers["anthropic-ratelimit-input-tokens-remaining"] == "0"
 
 
+@needs("openai>=2")
+def test_a_header_says_whether_to_ask_again() -> None:
+    import openai
+
+    def ask() -> Any:
+        return openai_client().with_options(max_retries=2).chat.completions.create(model="m", messages=ASKED)
+
+    again, never = {"x-should-retry": "true"}, {"x-should-retry": "false"}
+    with fake_llm.intercept([Error(400, headers=again), "Hello."]) as fake:
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2]
+    with fake_llm.intercept([Error(400, headers=again)]) as fake, pytest.raises(openai.BadRequestError):
+        ask()
+    assert [call.attempt for call in fake.calls] == [1, 2, 3]
+    with fake_llm.intercept([Error(500, headers=never)]) as fake, pytest.raises(openai.InternalServerError):
+        ask()
+    assert len(fake.calls) == 1
+
+
 @needs("google-genai>=2")
 @pytest.mark.parametrize(("scripted", "seconds"), [(None, "30s"), (0.5, "0.5s")])
 def test_google_says_in_details_how_long_to_wait(scripted: float | None, seconds: str) -> None:
@@ -200,6 +220,64 @@ def test_each_end_of_a_stream_of_responses_is_a_line_of_script() -> None:
     assert (text, kinds[-1], last.incomplete_details.reason) == ("Hel", "response.incomplete", "max_output_tokens")
     text, kinds, last = ask_responses(Reply("Hel", finish_reason="content_filter"))
     assert (text, kinds[-1], last.incomplete_details.reason) == ("Hel", "response.incomplete", "content_filter")
+
+
+OWN = {"code": "own", "message": "In my words.", "type": "own_type", "param": None}
+
+
+@needs("openai>=2")
+@pytest.mark.parametrize(
+    "host", ["https://api.openai.com/v1", "https://api.groq.com/openai/v1", "https://openrouter.ai/api/v1"]
+)
+def test_a_body_of_ones_own_is_what_the_error_event_says(host: str) -> None:
+    import openai
+
+    heard = []
+    with (
+        fake_llm.intercept([Reply("Hel", then=Error(500, body={"error": OWN}))]),
+        pytest.raises(openai.APIError) as caught,
+    ):
+        for chunk in openai_client(base_url=host).chat.completions.create(model="m", messages=ASKED, stream=True):
+            heard += [choice.delta.content or "" for choice in chunk.choices]
+    assert ("".join(heard), caught.value.body) == ("Hel", OWN)
+
+
+def test_the_error_event_of_responses_alone() -> None:
+    """Where the vendor sends two, a body is all that is said."""
+    import httpx
+
+    alone = {**OWN, "type": "error", "sequence_number": 8}
+    with fake_llm.intercept([Reply("Hel", then=Error(500, body=alone))]):
+        asked = {"model": "gpt-5", "input": "Hi", "stream": True}
+        text = httpx.post("https://api.openai.com/v1/responses", json=asked).text
+    assert text.rstrip().rpartition("\n\n")[2].startswith("event: error\ndata: {")
+    assert "response.failed" not in text
+
+
+@needs("google-genai>=2")
+def test_a_body_of_ones_own_inside_a_stream_of_google() -> None:
+    from google import genai
+    from google.genai import errors
+
+    body = {"error": {"code": 499, "message": "The operation was cancelled.", "status": "CANCELLED"}}
+    with fake_llm.intercept([Reply("Hel", then=Error(499, body=body))]):
+        client = genai.Client()
+        with pytest.raises(errors.ClientError) as caught:
+            list(client.models.generate_content_stream(model="gemini-2.5-flash", contents="Hi"))
+    assert (caught.value.code, caught.value.status) == (499, "CANCELLED")
+
+
+@needs("anthropic>=1")
+def test_a_body_of_ones_own_inside_a_stream_of_anthropic() -> None:
+    import anthropic
+
+    body = {"type": "error", "error": {"type": "own_error", "message": "In my words."}}
+    with (
+        fake_llm.intercept([Reply("Hel", then=Error(500, body=body))]),
+        pytest.raises(anthropic.APIStatusError) as caught,
+    ):
+        list(anthropic.Anthropic().messages.create(model="m", max_tokens=9, messages=ASKED, stream=True))
+    assert caught.value.body == body
 
 
 @needs("boto3>=1.44")

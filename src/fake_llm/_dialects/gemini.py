@@ -20,9 +20,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus, unquote, urlsplit
 
 from fake_llm import _json
 from fake_llm._dialect import (
@@ -72,13 +73,19 @@ __all__ = ["DIALECT"]
 
 def stream(request: Request, body: Any) -> bool:
     """Whether the method in the URL is the one that streams."""
-    return request.path_part(-1).rpartition(":")[2] == "streamGenerateContent"
+    return _last(request.path)[1] == "streamGenerateContent"
 
 
 def model(request: Request, body: Any) -> str:
     """The model in the URL: its last part, without the method."""
-    name, colon, verb = request.path_part(-1).rpartition(":")
-    return (name if colon else verb).rpartition("/")[2]
+    return _last(request.path)[0]
+
+
+@lru_cache(maxsize=256)
+def _last(path: str) -> tuple[str, str]:
+    """The model and the method in the last part of a path."""
+    name, colon, verb = unquote(path.rsplit("/", maxsplit=1)[-1]).rpartition(":")
+    return (name if colon else verb).rpartition("/")[2], verb
 
 
 # --- reading a request -----------------------------------------------------------------------------------------------
@@ -763,6 +770,10 @@ def document(exchange: Exchange) -> dict[str, Any]:
         return writer.blocked(feedback)
     candidates: list[dict[str, Any]] = []
     for index, choice in enumerate(exchange.choices):
+        text = choice.parts[0] if len(choice.parts) == 1 else None
+        if isinstance(text, str):  # which has no sources
+            candidates.append(writer.candidate(writer.content([{"text": text}]), index, choice))
+            continue
         sources = _Sources(writer)
         content = _whole_content(writer, choice, sources)
         candidates.append(writer.candidate(content, index, choice, sources))
@@ -801,13 +812,14 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -
         part = choice.parts[index]
         if isinstance(part, Thinking):
             follower = choice.parts[places[0]] if places else None
+            own = isinstance(follower, ToolCall) and "thoughtSignature" in (follower.extra or {})
             signature = _base64(part.signature)
-            if signature is None and (writer.new or part.redacted or isinstance(follower, ToolCall)):
+            if signature is None and not own and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
-            alone = follower is None or isinstance(follower, Thinking)
+            alone = follower is None or own or isinstance(follower, Thinking)
             written = (
                 []
-                if part.redacted
+                if part.redacted or (alone and signature is not None and not part.text)
                 else [{"text": piece, "thought": True} for piece in _pieces(choice, index, part.text, whole)]
             )
             if signature is not None and alone:
@@ -1480,13 +1492,16 @@ def _error_body(said: Said) -> dict[str, Any]:
     word = _STATUS.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
     body: dict[str, Any] = {"code": status, "message": said.message, "status": word}
     details = _details(said.exchange, said.error, status, said.message, _is_vertex(said.exchange))
-    if details:
+    if details or (said.name == "not_found" and _is_vertex(said.exchange)):  # recorded so, 2026
         body["details"] = details
     return {"error": body}
 
 
 def _error_headers(said: Said) -> HeaderItems:
-    return _VERTEX_HEADERS if _is_vertex(said.exchange) else _FAILURE_HEADERS
+    if _is_vertex(said.exchange):
+        return _VERTEX_HEADERS
+    tier = (("x-gemini-service-tier", _tier(said.exchange)),) if said.status == 429 else ()  # recorded 2026
+    return (*tier, *_FAILURE_HEADERS)
 
 
 def _no_wait(seconds: float) -> HeaderItems:
@@ -1546,10 +1561,15 @@ def _not_found(exchange: Exchange, vertex: bool) -> str:
         return f"Publisher Model `{resource}` not found."
     name = model(exchange.request, None)
     version = parts[0] if len(parts) > 1 else "v1beta"
+    verb = exchange.request.path.rpartition(":")[2]
+    lister = "ModelService.ListModels" if "mbed" in verb else "ListModels"  # recorded 2025
     return (
-        f"models/{name} is not found for API version {version}, or is not supported for generateContent. "
-        "Call ListModels to see the list of available models and their supported methods."
+        f"models/{name} is not found for API version {version}, or is not supported for {_VERBS.get(verb, verb)}. "
+        f"Call {lister} to see the list of available models and their supported methods."
     )
+
+
+_VERBS: Final = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}
 
 
 _FIELD: Final = re.compile(r"Invalid value at '([^']*)'")
@@ -1615,7 +1635,13 @@ def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
-    return _STREAM_HEADERS if exchange.stream else (("x-gemini-service-tier", _tier(exchange)), *_WHOLE_HEADERS)
+    return _STREAM_HEADERS if exchange.stream else _whole_headers(_tier(exchange))
+
+
+@cache
+def _whole_headers(tier: str) -> HeaderItems:
+    """One tuple for all answers of a tier: the journal keeps them."""
+    return (("x-gemini-service-tier", tier), *_WHOLE_HEADERS)
 
 
 # --- reading an answer back ------------------------------------------------------------------------------------------

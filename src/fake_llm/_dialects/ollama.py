@@ -436,8 +436,10 @@ def _head(exchange: Exchange) -> dict[str, Any]:
 
 
 def _metrics(exchange: Exchange) -> dict[str, Any]:
-    """How long it took, and the tokens; what is zero isn't said."""
+    """How long it took, and the tokens; what is zero isn't said, and nothing of a model that was only (un)loaded."""
     usage = exchange.usage
+    if exchange.choice.finish_reason in ("load", "unload"):
+        return dict(usage.details)
     reading, writing = usage.input_tokens * _READING, usage.output_tokens * _WRITING
     said = {
         "total_duration": _LOADING + reading + writing,

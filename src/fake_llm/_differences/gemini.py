@@ -5,6 +5,7 @@ Recorded 2025-05 (a whole answer); streams and errors by the vendor's documentat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from fake_llm import _json
@@ -14,7 +15,7 @@ from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
 from fake_llm._failures import Errors, Said, Usual
 
-__all__ = ["GEMINI"]
+__all__ = ["GEMINI", "VERTEX_CHAT"]
 
 
 def _id(ids: Ids) -> str:
@@ -85,6 +86,14 @@ _ERRORS: Final = Errors(
     },
 )
 
+_ON_VERTEX: Final = replace(
+    _ERRORS,
+    usual={
+        **_ERRORS.usual,
+        "authentication": Usual(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
+    },
+)
+
 GEMINI: Final[Difference] = chat(
     keys="choices created id model object usage",
     chunk_keys="choices created id model object usage",
@@ -102,3 +111,5 @@ GEMINI: Final[Difference] = chat(
     delta=_delta,
     errors=_ERRORS,
 )
+VERTEX_CHAT: Final = replace(GEMINI, failure=_ON_VERTEX.failure, failure_events=_ON_VERTEX.failure_events)
+"""The same on Vertex AI, where a key is a token."""

@@ -160,7 +160,15 @@ def _body(said: Said) -> dict[str, Any]:
         }
     elif said.name in ("overloaded", "unavailable", "server_error", "content_filter"):
         error["metadata"] = {"raw": said.message, "provider_name": _more(said.exchange)["provider"]}
-    return {"error": error}
+    elif said.name == "context_length":
+        refused = {"code": said.status, "message": said.message}
+        error["metadata"] = {"provider_name": None, "previous_errors": [refused]}
+    return {"error": error, **({"user_id": _USER} if said.name in _OF_A_USER else {})}
+
+
+_USER: Final = "user_000000000000000000000000000"
+_OF_A_USER: Final = frozenset({"rate_limit", "context_length"})
+"""Errors that name the account (recorded 2025-08 and 2026-08)."""
 
 
 def _limits(said: Said) -> HeaderItems:

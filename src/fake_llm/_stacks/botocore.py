@@ -15,7 +15,7 @@ from botocore import exceptions
 
 from fake_llm._model import Fault, Handler, Request, Timeouts
 from fake_llm._stacks import Find, Patch
-from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, unreached, whole
+from fake_llm._stacks._urllib3 import body, headers, joined, streamed, timeouts, unreached, whole
 
 __all__ = ["mounted", "patches"]
 
@@ -69,10 +69,13 @@ def _answer(session: Any, request: Any, handler: Handler) -> Any:
         sleep(answer.delay)
     if isinstance(answer, Fault):
         raise _error(answer, request)
-    raw = whole(answer, request.method) if answer.steps is None else streamed(answer, answer.steps, request.method)
     from botocore.awsrequest import AWSResponse  # it is what imports the session, in the middle of which we are loaded
 
-    response = AWSResponse(request.url, raw.status, raw.headers, raw)
+    if answer.steps is None:
+        response = AWSResponse(request.url, answer.status, joined(answer), whole(answer, request.method))
+    else:
+        raw = streamed(answer, answer.steps, request.method)
+        response = AWSResponse(request.url, raw.status, raw.headers, raw)
     if not request.stream_output:
         _exhaust(response, request)
     return response

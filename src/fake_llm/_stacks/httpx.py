@@ -38,11 +38,14 @@ def _mid_body(steps: Sequence[Step], length: int | None) -> str:
 def patches(module: Any, find: Find) -> list[Patch]:
     """The two layers, sync and async."""
     library = _library(module)
+    ours: set[Any] = set()  # a stock transport that sends by one of these asks us itself
 
     def choose(original: Any) -> Any:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
             beneath = module.HTTPTransport.handle_request
+            if type(transport) is module.HTTPTransport and _function(transport.handle_request) in ours:
+                return transport
             return transport if library.left_alone(transport, beneath) else library.above(transport, library, find)
 
         return _transport_for_url
@@ -51,6 +54,8 @@ def patches(module: Any, find: Find) -> list[Patch]:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
             beneath = module.AsyncHTTPTransport.handle_async_request
+            if type(transport) is module.AsyncHTTPTransport and _function(transport.handle_async_request) in ours:
+                return transport
             return (
                 transport if library.left_alone(transport, beneath) else library.above_async(transport, library, find)
             )
@@ -70,6 +75,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             return instrument(lambda request: library.answer(request, handler, url), transport, (request,), {})
 
         _beneath.add(handle_request)
+        ours.add(handle_request)
         if instrument is not None:
             _instrumented.add(handle_request)
         return handle_request
@@ -89,6 +95,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             )
 
         _beneath.add(handle_async_request)
+        ours.add(handle_async_request)
         if instrument is not None:
             _instrumented.add(handle_async_request)
         return handle_async_request
@@ -103,6 +110,12 @@ def patches(module: Any, find: Find) -> list[Patch]:
 
 _beneath: Final[WeakSet[Any]] = WeakSet()
 """What stands in place of how the stock transports send."""
+
+
+def _function(method: Any) -> Any:
+    """What a method calls; `None` for what was put on one transport alone, or is another thing."""
+    return getattr(method, "__func__", None)
+
 
 _instrumented: Final[WeakSet[Any]] = WeakSet()
 """Those of them that somebody measures."""

@@ -24,7 +24,7 @@ from requests.utils import get_encoding_from_headers
 
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Response, Timeouts
 from fake_llm._stacks import Find, Patch, leads_to
-from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, unreached, whole
+from fake_llm._stacks._urllib3 import body, headers, joined, streamed, timeouts, unreached, whole
 
 __all__ = ["adapter", "mounted", "patches"]
 
@@ -37,9 +37,13 @@ def patches(module: Any, find: Find) -> list[Patch]:
     def choose(original: Any) -> Any:
         def get_adapter(session: Any, url: str) -> Any:
             chosen = original(session, url)
+            if type(chosen) is HTTPAdapter and getattr(chosen.send, "__func__", None) in ours:
+                return chosen
             return chosen if isinstance(chosen, _Mounted) else _Above(chosen, find)
 
         return get_adapter
+
+    ours: set[Any] = set()  # a stock adapter that sends by one of these asks us itself
 
     def handle(original: Any) -> Any:
         def send(adapter: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -49,6 +53,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             return _answer(adapter, request, handler, adapter, *args, **kwargs)
 
         _beneath.add(send)
+        ours.add(send)
         return send
 
     return [(module.Session, "get_adapter", choose), (module.adapters.HTTPAdapter, "send", handle)]
@@ -208,8 +213,8 @@ def _response(connection: BaseAdapter, prepared: Any, answer: Response | Fault, 
     response.connection = connection
     raw = whole(answer, prepared.method) if answer.steps is None else streamed(answer, answer.steps, prepared.method)
     response.raw = raw
-    response.reason = raw.reason or ""
-    response.headers = CaseInsensitiveDict(raw.headers)
+    response.reason = http.client.responses.get(answer.status, "")
+    response.headers = CaseInsensitiveDict(raw.headers if answer.steps is not None else joined(answer))
     response.encoding = get_encoding_from_headers(response.headers)
     if "set-cookie" in response.headers:
         extract_cookies_to_jar(response.cookies, prepared, raw)  # type: ignore[no-untyped-call]  # of the library
