@@ -1062,7 +1062,6 @@ EVERYTHING = frozenset(
         "trio",
         "content filter",
         "names its model",
-        "compressed answers",
         "blank lines in a stream",
         "tool choice",
         "names its answers",
@@ -2444,7 +2443,6 @@ _BOTO3_LACKS = {
     "trio",
     "comments in a stream",
 }
-_BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
 _COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside a stream", "retries of streams"}
@@ -2462,7 +2460,7 @@ _COHERE_V1["can"] = (
     }
 )
 _INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
-_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream"}
 _CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
     "where": {"aws_region": "us-east-1"},
     "statuses": {"authentication": 403, "overloaded": 503},
