@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import respx
 
 import fake_llm
 from benchmarks._rounds import Case, Variant, batch, batch_on_loop
+from fake_llm._model import Request
 from fake_llm._stacks import STACKS
 
 URL = "https://api.openai.com/v1/chat/completions"
@@ -169,16 +171,19 @@ def respx_block(count: int) -> Iterator[Callable[[], object]]:
 
 
 def journal(length: int) -> Variant:
-    """Calls of a block that has so many behind it, each with another body."""
+    """Calls of a block that has so many behind it, each with another body; those are asked of the fake itself, which is cheaper."""
 
     def run(count: int) -> float:
         with fake_llm.intercept(default=ANSWER) as fake, requests.Session() as session:
-            bodies = [{**BODY, "user": f"user-{index}"} for index in range(length + count)]
-            for body in bodies[:length]:
-                session.post(URL, json=body)
+            session.post(URL, json=BODY)
+            headers = fake.calls[0].headers
+            for index in range(1, length):
+                content = json.dumps({**BODY, "user": f"user-{index}"}).encode()
+                fake.answer(Request("POST", URL, headers, content, "requests"))
+            bodies = [{**BODY, "user": f"user-{index}"} for index in range(length, length + count)]
             gc.collect()
             start = time.process_time()
-            for body in bodies[length:]:
+            for body in bodies:
                 session.post(URL, json=body)
             taken = time.process_time() - start
             assert len(fake.calls) == length + count

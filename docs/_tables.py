@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import json
 import os
 import re
 import runpy
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fake_llm
 from fake_llm import Error, _errors, _tables, intercept, pytest_plugin
@@ -33,7 +35,10 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 def markdown(name: str) -> str:
     """A table as Markdown."""
-    titles, rows = TABLES[name]()
+    return _lines(*TABLES[name]())
+
+
+def _lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
@@ -195,6 +200,69 @@ def _status(dialect: Dialect, error: Error) -> int:
     return render_error(error, Exchange(provider.name, asked, Ids(b""), ""), endpoint).status
 
 
+# --- what SDKs raise ----------------------------------------------------------------------------
+
+RAISED = Path(__file__).resolve().parents[1] / "tests" / "sdk" / "raised.json"
+ON_HOSTS = "openai on "
+
+
+def raised() -> str:
+    """A section for each SDK: what it raises for each name of an `Error`, as the tests judge it."""
+    rows = json.loads(RAISED.read_text())
+    return "\n\n".join(
+        f"### {name}\n\nWith {row['needs'].replace('>=', ' ')}.\n\n{_lines(*_raised(row['errors']))}"
+        if ">=" in row["needs"]
+        else f"### {name}\n\n{_lines(*_raised(row['errors']))}"
+        for name, row in rows.items()
+        if not name.startswith(ON_HOSTS)
+    )
+
+
+def _raised(errors: dict[str, list[dict[str, Any]]]) -> Table:
+    rows = [
+        (f'`Error("{name}")`', _exception(whole), str(whole["status"]), _attributes(whole), _in_a_stream(whole, stream))
+        for name, (whole, stream) in errors.items()
+    ]
+    return ("written", "raised", "status", "says", "inside a stream"), rows
+
+
+def _exception(outcome: dict[str, Any]) -> str:
+    return "nothing" if outcome["class"] is None else f"`{outcome['class']}`"
+
+
+_SAID = {"code": "code", "type": "type", "param": "param", "word": "status"}
+
+
+def _attributes(outcome: dict[str, Any]) -> str:
+    said = [
+        f"{_SAID[name]}={value!r}" for name, value in outcome.items() if name in _SAID and value != outcome["class"]
+    ]
+    return _codes(word.replace("'", '"') for word in said)
+
+
+def _in_a_stream(whole: dict[str, Any], stream: dict[str, Any]) -> str:
+    said = [_exception(stream)]
+    if "status" in stream:
+        said.append(str(stream["status"]))
+    if (attributes := _attributes(stream)) and attributes != _attributes(whole):
+        said.append(attributes)
+    if stream.get("finish"):
+        said.append(f"and the answer ends with `{stream['finish']}`")
+    return " ".join(said)
+
+
+def raised_on_hosts() -> Table:
+    """The status that openai's SDK raises on each other host."""
+    rows = json.loads(RAISED.read_text())
+    found = []
+    for name, row in rows.items():
+        if name.startswith(ON_HOSTS):
+            streams = dict.fromkeys(_exception(stream) for _, stream in row["errors"].values())
+            statuses = (str(whole["status"]) for whole, _ in row["errors"].values())
+            found.append((f"`{name.removeprefix(ON_HOSTS)}`", *statuses, " or ".join(streams)))
+    return ("host", *(f"`{name}`" for name in ERROR_NAMES), "inside a stream"), found
+
+
 # --- options ------------------------------------------------------------------------------------
 
 
@@ -256,6 +324,18 @@ def coexistence() -> Table:
     ]
 
 
+# --- faults -------------------------------------------------------------------------------------
+
+FAULTS = Path(__file__).resolve().parents[1] / "tests" / "sdk" / "_fault_outcomes.json"
+
+
+def faults(table: str) -> Table:
+    """What each SDK makes of each fault: the outcomes that the tests hold."""
+    columns = json.loads(FAULTS.read_text(encoding="utf-8"))
+    rows = list(next(iter(columns.values()))[table])
+    return ("written", *columns), [(f"`{row}`", *(column[table][row] for column in columns.values())) for row in rows]
+
+
 # --- examples -----------------------------------------------------------------------------------
 
 EXAMPLES = DOCS.parent / "examples"
@@ -301,15 +381,20 @@ TABLES: dict[str, Callable[[], Table]] = {
     "credentials": credentials,
     "turns": turns,
     "errors": errors,
+    "raised-on-hosts": raised_on_hosts,
     "options": options,
     "ini": ini,
     "coexistence": coexistence,
+    "faults-no-answer": partial(faults, "no answer"),
+    "faults-whole": partial(faults, "whole"),
+    "faults-streamed": partial(faults, "streamed"),
     "examples": examples,
     "names": names,
 }
 
 MADE: dict[str, Callable[[], str]] = {
     **{name: partial(markdown, name) for name in TABLES},
+    "raised": raised,
     "exceptions": partial(_prose, _errors),
     "plugin": partial(_prose, pytest_plugin),
 }

@@ -429,3 +429,28 @@ def test_nothing_on_the_wire_tells_the_time(vendor: Vendor) -> None:
         assert abs(fake.calls[0].timestamp - time.time()) < 600
         time.sleep(0.01)
     assert bodies[0] == bodies[1]
+
+
+@ways
+def test_silences_among_the_events_of_a_vendor(vendor: Vendor, stream: bool) -> None:
+    def silent(items: list[Any]) -> list[Any]:
+        return [Stall(6), items[0], Stall(2), Stall(3), *items[1:], Stall(1)]
+
+    turns = [Reply("one two three", interval=2, edit=silent), Reply("one", edit=silent)]
+    with fake_llm.intercept(turns, virtual_time=True) as fake, httpx.Client(timeout=10) as client:
+        response = client.post(vendor.place(stream), json=vendor.body(stream=stream))
+        assert said(vendor, response).text == "one two three"
+        with pytest.raises(httpx.ReadTimeout):
+            client.post(vendor.place(stream), json=vendor.body(stream=stream), timeout=5.5)
+    assert [call.waited for call in fake.calls] == [12 + (4 if stream else 0), 5.5]
+
+
+@vendors
+def test_silences_among_raw_events(vendor: Vendor) -> None:
+    turn = Raw([{"type": "a"}, Stall(2), {"type": "b"}, Stall(1)], then=Stall(3))
+    with fake_llm.intercept([turn, turn], virtual_time=True) as fake, httpx.Client(timeout=10) as client:
+        body = client.post(vendor.place(True), json=vendor.body(stream=True)).content
+        with pytest.raises(httpx.ReadTimeout):
+            client.post(vendor.place(True), json=vendor.body(stream=True), timeout=1.5)
+    assert body.index(b'"a"') < body.index(b'"b"')
+    assert [call.waited for call in fake.calls] == [6, 1.5]

@@ -149,7 +149,9 @@ def test_a_migration_shows_both_versions(page: Path) -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     named = re.findall(
-        r"^\.\. auto(?:class|function|exception):: (\w+)$", text_of(Path("reference/api.md")), re.MULTILINE
+        r"^\.\. auto(?:class|function|exception|module):: (?:fake_llm\.)?(\w+)$",
+        text_of(Path("reference/api.md")),
+        re.MULTILINE,
     )
     assert sorted(named) == sorted(fake_llm.__all__)
     assert [row[0] for row in TABLES.TABLES["names"]()[1]] == [f"`{name}`" for name in fake_llm.__all__]
@@ -254,3 +256,8 @@ def test_the_table_of_examples_has_every_file() -> None:
     files = {path.name for path in (ROOT / "examples").glob("test_*.py")}
     assert {file.partition(" ")[0] for file in re.findall("`(test_.*?)`", column("examples"))} == files
     assert all(row[1].endswith(".") for row in TABLES.TABLES["examples"]()[1])
+
+
+def test_every_quirk_is_on_its_page() -> None:
+    named = set(re.findall(r"quirks\.(\w+)\(", text_of(Path("how-to/quirks.md"))))
+    assert named >= set(fake_llm.quirks.__all__)

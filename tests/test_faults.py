@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
+import socket
+import ssl
 from typing import Any
 
 import httpx
@@ -399,3 +402,59 @@ def test_a_stall_on_requests_without_a_time_out_says_so() -> None:
         with pytest.raises(ScriptMismatchError, match="requests client has none"):
             requests.post(CHAT.place(), json=CHAT.body())
         fake.failures.clear()
+
+
+# --- below HTTP ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (TimeoutError("connect"), httpx.ConnectTimeout, "timed out"),
+        (TimeoutError("read"), httpx.ReadTimeout, "timed out"),
+        (TimeoutError("write"), httpx.WriteTimeout, "timed out"),
+        (TimeoutError("pool"), httpx.PoolTimeout, "timed out"),
+        (TimeoutError("total"), httpx.ReadTimeout, "timed out"),
+        (TimeoutError("too slow"), httpx.ReadTimeout, "too slow"),
+        (ConnectionRefusedError, httpx.ConnectError, "refused"),
+        (socket.gaierror, httpx.ConnectError, "not known"),
+        (socket.gaierror(-3, "try again"), httpx.ConnectError, "try again"),
+        (ssl.SSLCertVerificationError, httpx.ConnectError, "CERTIFICATE_VERIFY_FAILED"),
+        (ssl.SSLError("handshake"), httpx.ConnectError, "handshake"),
+        (ConnectionResetError, httpx.ReadError, "reset by peer"),
+        (ConnectionAbortedError(), httpx.RemoteProtocolError, "without sending a response"),
+        (http.client.RemoteDisconnected("bye"), httpx.RemoteProtocolError, "bye"),
+    ],
+    ids=shown,
+)
+def test_what_python_raises_of_a_connection_is_the_clients_own(error: Any, kind: Any, said: str) -> None:
+    def fails(call: Any) -> Any:
+        raise error
+
+    with fake_llm.intercept([error, fails]) as fake:
+        for _ in range(2):
+            with pytest.raises(kind, match=said) as caught:
+                CHAT.post()
+            assert type(caught.value) is kind
+        assert fake.failures == []
+        assert fake.calls[0].response is None
+
+
+@pytest.mark.parametrize(("phase", "waited"), [("connect", 1), ("read", 2), ("write", 3), ("pool", 4), ("total", 0)])
+def test_the_time_out_of_a_phase_is_the_clients_own_seconds(phase: str, waited: int) -> None:
+    timeout = httpx.Timeout(connect=1, read=2, write=3, pool=4)
+    with fake_llm.intercept([TimeoutError(phase)]) as fake:
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(CHAT.place(), json=CHAT.body(), timeout=timeout)
+        assert fake.calls[0].waited == waited
+
+
+class OwnResetError(ConnectionResetError):
+    """One that says more than Python's."""
+
+
+def test_a_class_of_ones_own_is_raised_as_it_is() -> None:
+    error = OwnResetError("mine")
+    with fake_llm.intercept([error]), pytest.raises(OwnResetError) as caught:
+        CHAT.post()
+    assert caught.value is error

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import json
 import re
+import zlib
 from typing import Any
 
 import httpx
@@ -230,8 +232,196 @@ def test_framing_of_the_block_leaves_what_is_no_reply_readable(vendor: Vendor, s
     assert response.content == b"x" if isinstance(turn, Raw) else response.json()
 
 
+@ways
+@pytest.mark.parametrize(
+    ("offered", "coding"),
+    [
+        ("gzip, deflate, br", "gzip"),
+        ("*", "gzip"),
+        ("br, GZIP;q=0.5", "gzip"),
+        ("identity", None),
+        ("", None),
+        ("gzip;q=0, *", None),
+        ("deflate", None),
+        ("x-gzip", None),
+    ],
+)
+def test_a_body_is_compressed_for_a_client_that_offers_it(
+    vendor: Vendor, stream: bool, offered: str, coding: str | None
+) -> None:
+    with fake_llm.intercept([TURN.replace(framing=Framing(gzip=True)), TURN]):
+        bent, plain = (
+            httpx.post(
+                vendor.place(stream),
+                json=vendor.body("same", stream=stream, tools=TOOLS),
+                headers={"accept-encoding": offered},
+            )
+            for _ in range(2)
+        )
+    assert bent.headers.get("content-encoding") == coding
+    assert said(vendor, bent).parts == said(vendor, plain).parts
+
+
+@ways
+def test_deflate(vendor: Vendor, stream: bool) -> None:
+    with fake_llm.intercept([TURN.replace(framing=Framing(deflate=True, split=5)), TURN]) as fake:
+        bent = vendor.post("same", stream=stream, tools=TOOLS)
+        plain = vendor.post("same", stream=stream, tools=TOOLS)
+    assert bent.headers["content-encoding"] == "deflate"
+    assert said(vendor, bent).parts == said(vendor, plain).parts
+    assert fake.calls[0].response is not None
+    assert zlib.decompress(fake.calls[0].response.body) == bent.content
+
+
+@pytest.mark.parametrize("kind", ["error", "service", "sdk object"])
+@pytest.mark.parametrize(
+    "framing", [Framing(gzip=True, split=7), Framing(deflate=True), Framing(ascii=True, bom=True)], ids=shown
+)
+def test_framing_of_the_block_is_that_of_every_answer(kind: str, framing: Framing) -> None:
+    with fake_llm.intercept(default=fake_llm.Error(400, "Žluťoučký kůň"), framing=framing) as fake:
+        if kind == "service":
+            url = "https://api.openai.com/v1/embeddings"
+            response = httpx.post(url, json={"model": "text-embedding-3-small", "input": "Žluťoučký"})
+            assert response.json()["data"][0]["embedding"]
+        elif kind == "error":
+            response = CHAT.post(stream=False)
+            assert response.json()["error"]["message"] == "Žluťoučký kůň"
+        else:
+            chat = pytest.importorskip("openai.types.chat")
+            with fake_llm.intercept(["Žluťoučký kůň"]):
+                answer = chat.ChatCompletion.model_validate(CHAT.post().json())
+            fake.push(answer)
+            response = CHAT.post(stream=False)
+            assert said(CHAT, response).text == "Žluťoučký kůň"
+    coding = "gzip" if framing.gzip else "deflate" if framing.deflate else None
+    assert response.headers.get("content-encoding") == coding
+    assert response.content.isascii() is False if coding and kind != "service" else True
+    assert response.content.startswith(b"\xef\xbb\xbf") is bool(framing.bom)
+
+
+def reads(vendor: Vendor, framing: Framing, *, stream: bool = True, turn: Reply = TURN) -> list[bytes]:
+    with (
+        fake_llm.intercept([turn.replace(framing=framing)]),
+        httpx.stream("POST", vendor.place(stream), json=vendor.body(stream=stream, tools=TOOLS)) as response,
+    ):
+        return list(response.iter_raw())
+
+
+@ways
+def test_split_at_characters(vendor: Vendor, stream: bool) -> None:
+    found = reads(vendor, Framing(split="characters"), stream=stream)
+    assert {len(read.decode()) for read in found} == {1}
+    assert any(len(read) == 4 for read in found)
+
+
+@vendors
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_split_at_lines(vendor: Vendor, newline: str) -> None:
+    found = reads(vendor, Framing(split="lines", newline=newline))
+    assert all(read.endswith(newline.encode()) for read in found)
+    assert all(read.count(newline.encode()) == 1 for read in found)
+
+
+@ways
+def test_split_at_places(vendor: Vendor, stream: bool) -> None:
+    found = reads(vendor, Framing(split=[40, 3, 4, 10**6]), stream=stream)
+    assert [len(read) for read in found[:-1]] == [3, 1, 36]
+    assert b"".join(found) == b"".join(reads(vendor, Framing(), stream=stream))
+
+
+@pytest.mark.parametrize("how", ["characters", "lines"])
+def test_what_is_no_text_is_not_split_as_one(how: Any) -> None:
+    compressed = reads(CHAT, Framing(split=how, gzip=True))
+    assert len(compressed) == len(reads(CHAT, Framing(gzip=True)))
+    assert [inner(payload) for _, payload in frames(invoked(Framing(split=how)).content)]
+
+
+@pytest.mark.parametrize("split", [3, "characters", "lines", [5, 100, 300]], ids=shown)
+def test_split_between_pauses(split: Any) -> None:
+    turn = Reply("one ü three", interval=0.001)
+    found = reads(CHAT, Framing(split=split), turn=turn)
+    assert b"".join(found) == b"".join(reads(CHAT, Framing(), turn=turn))
+    if isinstance(split, list):
+        edges = set(itertools.accumulate(map(len, found)))
+        assert set(split) <= edges
+        assert edges > set(split), "a pause cuts too"
+
+
+@vendors
+@pytest.mark.parametrize(
+    "lines", ["event: ping", "data:", "retry: 500", ": hi", 'event: x\nid: 7\ndata: {"a": 1}', "data"]
+)
+def test_between(vendor: Vendor, lines: str) -> None:
+    bent, plain = bodies(vendor, Framing(between=lines, newline="\n"))
+    count = len([data for _, data in events(plain.content) if data != "[DONE]"])
+    assert bent.content.count(b"\n\n" + lines.encode() + b"\n\n") == count - 1
+    kept = bent.content.replace(b"\n\n" + lines.encode() + b"\n\n", b"\n\n")
+    assert events(kept) == events(plain.content)
+
+
+@vendors
+def test_multiline(vendor: Vendor) -> None:
+    bent, plain = bodies(vendor, Framing(multiline=True))
+    assert said(vendor, bent).parts == said(vendor, plain).parts
+    found = [(name, data) for name, data in events(bent.content) if data != "[DONE]"]
+    assert all("\n" in data for _, data in found)
+    unfolded = [(name, data.replace("\n", "")) for name, data in found]
+    assert unfolded == [(name, data) for name, data in events(plain.content) if data != "[DONE]"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_line_ends_of_a_json_array(newline: str) -> None:
+    found = []
+    for framing in (Framing(newline=newline, blank_lines=2), None):
+        with fake_llm.intercept([TURN.replace(framing=framing)]):
+            found.append(httpx.post(ARRAY, json=GEMINI.body(tools=TOOLS)))
+    bent, plain = found
+    assert bent.json() == plain.json()
+    assert set(re.findall(rb"\r\n|\r|\n", bent.content)) == {newline.encode()}
+    assert newline.encode() * 3 in bent.content
+
+
+OLLAMA = "http://localhost:11434/api/chat"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_json_lines(newline: str) -> None:
+    body = {"model": "llama3", "messages": [{"role": "user", "content": "Hi"}]}
+    framing = Framing(
+        newline=newline, blank_lines=2, ids=True, comment="x", between="data:", space=False, multiline=True
+    )
+    with fake_llm.intercept([Reply("Zürich \u2028 x", framing=framing)]):
+        content = httpx.post(OLLAMA, json=body).content
+    assert content.endswith(b"}" + newline.encode() * 3)
+    lines = [json.loads(line) for line in content.decode().split(newline) if line]
+    assert "".join(line["message"]["content"] for line in lines) == "Zürich \u2028 x"
+    assert lines[-1]["done"] is True
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        Framing(newline="\r\n", space=False, ids=True, comment="x", between="data:", multiline=True, blank_lines=3),
+        Framing(bom=True),
+    ],
+    ids=shown,
+)
+def test_what_frames_have_no_place_for_does_nothing_there(framing: Framing) -> None:
+    assert invoked(framing).content == invoked().content
+
+
 def test_framing_must_be_what_it_can_be() -> None:
     for options in (
+        {"split": "words"},
+        {"split": []},
+        {"split": [3, 0]},
+        {"split": b"x"},
+        {"between": ""},
+        {"between": "data: 1\n\ndata: 2"},
+        {"between": "no field here"},
+        {"between": 3},
+        {"gzip": True, "deflate": True},
+        {"multiline": 1},
         {"newline": "\n\r"},
         {"newline": ""},
         {"blank_lines": 0},

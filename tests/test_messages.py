@@ -245,7 +245,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "framing": (lambda: Reply("x", framing={}), "Reply got framing={}.\nframing is of type Framing.\nWrite framing=Framing(split=1)."),
     "edit": (
         lambda: Reply("x", edit=3),
-        "Reply got edit=3.\nedit is a function over the list of wire events that returns the list to send.\nWrite edit=lambda events: events.",
+        "Reply got edit=3.\nedit is a function over the list of wire events that returns the list to send, or a list of such.\nWrite edit=lambda events: events.",
     ),
     "extra": (lambda: Reply("x", extra=3), 'Reply got extra=3.\nextra is of type Mapping.\nWrite extra={"service_tier": "flex"}.'),
     "extra beyond JSON": (
@@ -324,6 +324,10 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "events of Raw": (
         lambda: Raw([1, 2]),
         'Raw got the list [1, 2].\nA list holds stream events: dicts, Event(name, payload), or str and bytes that are sent as they are.\nWrite Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
+    ),
+    "a silence in Raw": (
+        lambda: Raw([{}, Stall(), {}]),
+        "Raw got Stall() among its events.\nIt lasts until the client's own read time-out, so nothing can follow it.\nWrite Stall(seconds) there, or then=Stall() and only the events before it.",
     ),
     "status of Raw": (lambda: Raw("x", 99), "Raw got status=99.\nA status is a whole number from 200 to 599.\nWrite Raw(body, status=503)."),
     "Garbage": (lambda: Garbage("x"), 'Garbage got \'x\'.\nIt takes bytes.\nWrite Garbage(b"…").'),

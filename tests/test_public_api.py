@@ -47,3 +47,20 @@ def test_a_name_shows_where_it_is_imported_from(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in fake_llm.__all__ if not name.startswith("_")])
 def test_a_name_is_documented(name: str) -> None:
     assert inspect.getdoc(getattr(fake_llm, name))
+
+
+def test_quirks_are_a_module_of_their_own() -> None:
+    code = "import sys, fake_llm; assert 'fake_llm.quirks' not in sys.modules; print(fake_llm.quirks.no_tool_index())"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(fake_llm.__path__[0]).parent), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout == "quirks.no_tool_index()\n"
+
+
+def test_the_list_of_quirks_is_sorted_and_whole() -> None:
+    quirks = fake_llm.quirks
+    mine = {name for name, value in vars(quirks).items() if inspect.isfunction(value) and not name.startswith("_")}
+
+    assert list(quirks.__all__) == sorted(
+        mine & {name for name in mine if getattr(quirks, name).__module__ == quirks.__name__}
+    )
+    assert all(inspect.getdoc(getattr(quirks, name)) for name in quirks.__all__)

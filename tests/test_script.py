@@ -285,7 +285,14 @@ def test_the_body_of_an_error(vendor: Vendor, stream: bool, body: Any, sent: byt
 @ways
 def test_a_timeout_and_a_lost_connection_are_the_clients_own(vendor: Vendor, stream: bool) -> None:
     with fake_llm.intercept(
-        [TimeoutError(), ConnectionError(), TimeoutError, ConnectionError, ConnectionResetError("gone")]
+        [
+            TimeoutError(),
+            ConnectionError(),
+            TimeoutError,
+            ConnectionError,
+            ConnectionResetError("gone"),
+            BrokenPipeError(),
+        ]
     ):
         with pytest.raises(httpx.ReadTimeout):
             vendor.post("a", stream=stream)
@@ -295,8 +302,10 @@ def test_a_timeout_and_a_lost_connection_are_the_clients_own(vendor: Vendor, str
             vendor.post("c", stream=stream)
         with pytest.raises(httpx.ConnectError):
             vendor.post("d", stream=stream)
-        with pytest.raises(httpx.RemoteProtocolError, match="gone"):
+        with pytest.raises(httpx.ReadError, match="gone"):
             vendor.post("e", stream=stream)
+        with pytest.raises(httpx.RemoteProtocolError):
+            vendor.post("f", stream=stream)
 
 
 class OddError(Exception):

@@ -15,6 +15,8 @@ from importlib import import_module as _import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fake_llm import quirks as quirks
+    from fake_llm import sweep as sweep
     from fake_llm._call import Call, Calls
     from fake_llm._errors import (
         FakeLLMFailure,
@@ -84,6 +86,8 @@ __all__ = [
     "Usage",
     "forbid",
     "intercept",
+    "quirks",
+    "sweep",
 ]
 
 _HOMES = {
@@ -121,6 +125,8 @@ _HOMES = {
     "Stall": "_turns",
     "Thinking": "_turns",
     "ToolCall": "_turns",
+    "quirks": "quirks",
+    "sweep": "sweep",
 }
 """Where each name lives: it is loaded when it is asked for, so that a test run that never asks pays nothing."""
 
@@ -129,7 +135,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'fake_llm' has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(f"fake_llm.{home}"), name)
+    module = _import_module(f"fake_llm.{home}")
+    found = globals()[name] = module if home == name else getattr(module, name)
     return found
 
 

@@ -25,6 +25,7 @@ Skip: TypeAlias = Callable[[float], bool]
 
 SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     # The module that sleeps: the names in it by which it does (2026-11).
+    "aiobotocore.endpoint": ("asyncio",),
     "anthropic._base_client": ("time", "anyio"),
     "azure.core.pipeline.transport._base": ("time",),
     "azure.core.pipeline.transport._requests_asyncio": ("asyncio",),
@@ -34,6 +35,7 @@ SLEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "cohere.core.http_sse._api": ("time", "anyio"),
     "dspy.clients.execution": ("time", "asyncio"),
     "fireworks._base_client": ("time", "anyio"),
+    "google.genai._api_client": ("time", "asyncio"),
     "google.genai._gaos.utils.retries": ("time", "asyncio"),
     "groq._base_client": ("time", "anyio"),
     "huggingface_hub.utils._http": ("time",),

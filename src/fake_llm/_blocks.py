@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from fake_llm import _backoff, _coexist, _environment, _install, _witness
+from fake_llm import _backoff, _coexist, _environment, _install, _tracing, _witness
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, UninterceptedCallError, UnscriptedCallError, sentence
 from fake_llm._explain import no_call, unintercepted
 from fake_llm._model import Fault, Handler, Request, Response, masked_url
@@ -108,9 +108,10 @@ def _find(library: str, method: str, url: str) -> Handler | None:
             return entry.fake if entry.fake in _open else entry
     if _open:
         _passed.append((library, method, url))
-        for fake in opened():
-            if fake._failing:  # what sleeps here from now on does so because of another answer
-                fake._failing.pop(here(), None)
+        for entry in _open:
+            # what sleeps here from now on does so because of another answer
+            if not isinstance(entry, Coverage) and entry._failing:
+                entry._failing.pop(here(), None)
     return None
 
 
@@ -194,6 +195,7 @@ def outermost(fake: FakeLLM) -> None:
 
 def close(fake: FakeLLM) -> None:
     """Close a block without a word about it."""
+    _tracing.flush(fake.claims)
     _remove(fake)
     fake._withdraw(fake._hosts)
     if fake._options.env:

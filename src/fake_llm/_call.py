@@ -166,6 +166,14 @@ class Call:
         """The messages with those before them that the provider remembers (`previous_response_id`, `conversation`)."""
         return tuple(self._backwards())[::-1] if self._earlier or self._before is not None else self.messages
 
+    @property
+    def _remembered(self) -> tuple[Message, ...]:
+        """Those that the provider remembers alone."""
+        if not self._earlier and self._before is None:
+            return ()
+        said = self.conversation
+        return said[: len(said) - len(self.messages)]
+
     def _backwards(self) -> Iterator[Message]:
         """The conversation, the last message first."""
         call: Call | None = self

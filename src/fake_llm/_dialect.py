@@ -303,7 +303,8 @@ class Exchange:
     @property
     def body(self) -> Any:
         """The parsed body of the request."""
-        return self.asked.body
+        body = self.asked._body
+        return body if body is not _FORGOTTEN else self.asked.body
 
     @property
     def view(self) -> View:
@@ -460,6 +461,8 @@ def string(value: Any) -> str:
 def reach(value: Any, *path: str) -> Any:
     """What stands at a path of nested objects; `None` where one of them is missing."""
     for key in path:
+        if value is None:
+            return None
         value = value.get(key) if isinstance(value, (dict, Mapping)) else None
     return value
 

@@ -37,7 +37,7 @@ from fake_llm._differences.dashscope import DASHSCOPE
 from fake_llm._differences.dashscope_native import GENERATION
 from fake_llm._differences.deepseek import DEEPSEEK, DEEPSEEK_RESPONSES
 from fake_llm._differences.fireworks import FIREWORKS
-from fake_llm._differences.gemini import GEMINI
+from fake_llm._differences.gemini import GEMINI, VERTEX_CHAT
 from fake_llm._differences.github import GITHUB
 from fake_llm._differences.groq import GROQ
 from fake_llm._differences.huggingface import HUGGINGFACE
@@ -90,7 +90,7 @@ from fake_llm._services import replicate as replicate_services
 from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
-__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "Endpoint", "Errand", "Provider"]
+__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "RETRIED", "Endpoint", "Errand", "Provider"]
 
 COMPACT: Final = Whole()
 
@@ -157,6 +157,8 @@ class Provider:
         base_urls: Environment variables that name another base URL.
         credentials: SDK module, the environment variable it wants, a dummy, and other variables that do as well.
         lends: It is asked for credentials, not for a model: answered where there are dummies (`env=True`).
+        retried: Statuses after which its SDK asks again, beside those after which they all do.
+        no_path: The body of its 404 for a method and a path that aren't there; without it, "Not Found" in the form of its errors.
     """
 
     name: str
@@ -167,6 +169,8 @@ class Provider:
     base_urls: tuple[str, ...] = ()
     credentials: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
     lends: bool = False
+    retried: frozenset[int] = frozenset()
+    no_path: Callable[[str, str], Any] | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)  # `_route` caches by it, and its rows hold dicts
@@ -671,6 +675,20 @@ MISTRAL_STORED: Final = tuple(
 COMPACT_MODELS: Final = _models(openai_chat.DIALECT, models.openai_list, models.openai_one)
 
 
+def _saying(difference: Difference, rows: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    """The rows of OpenAI's vocabularies that differ in nothing, with a host's own errors for a whole answer."""
+    if difference.failure is None:
+        return rows
+    own = Difference(failure=difference.failure)
+    return tuple(
+        replace(row, difference=own) if row.difference is SAME and row.dialect.name in _LIKE_OPENAI else row
+        for row in rows
+    )
+
+
+_LIKE_OPENAI: Final = frozenset({openai_chat.DIALECT.name, openai_responses.DIALECT.name})
+
+
 def _compatible(
     name: str,
     hosts: str,
@@ -689,6 +707,7 @@ def _compatible(
 ) -> Provider:
     """A host that speaks OpenAI's chat vocabulary."""
     chat = _chat(path, whole=whole, wire=wire, difference=difference)
+    listing = replace(COMPACT_MODELS[0], service=listed), *COMPACT_MODELS[1:]
     if embeds:
         more = (_embeddings(whole=whole, difference=difference), *more)
     return Provider(
@@ -696,7 +715,7 @@ def _compatible(
         hosts=tuple(hosts.split()),
         shared=shared,
         prefix=prefix,
-        endpoints=(chat, replace(COMPACT_MODELS[0], service=listed), *COMPACT_MODELS[1:], *more),
+        endpoints=(chat, *_saying(difference, (*listing, *more))),
         base_urls=tuple(base_urls.split()),
         credentials=credentials,
     )
@@ -831,9 +850,18 @@ REPLICATE: Final = (
 
 _WORKERS_AI: Final = "/client/v4/accounts/{account}/ai/v1"
 
+
+def _unknown_url(method: str, path: str) -> Any:
+    """What api.openai.com says of a path that isn't there (2026-11)."""
+    docs = "https://platform.openai.com/docs/api-reference/"
+    said = f"Unknown request URL: {method} {path}. Please check the URL for typos, or see the docs at {docs}."
+    return {"error": {"message": said, "type": "invalid_request_error", "param": None, "code": "unknown_url"}}
+
+
 PROVIDERS: Final[tuple[Provider, ...]] = (
     Provider(
         name="openai",
+        no_path=_unknown_url,
         hosts=("api.openai.com", "*.api.openai.com"),
         shared=(("oaidalleapiprodscus.blob.core.windows.net", "/private/{rest...}"),),
         prefix="/v1",
@@ -918,8 +946,8 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 gemini.DIALECT, models.gemini_list, models.gemini_one, whole=GEMINI_PRETTY, name="/models/{model}"
             ),
             _chat("/openai/chat/completions", wire=BARE_SSE, difference=GEMINI),
-            _embeddings("/openai/embeddings"),
-            *(replace(row, path="/openai" + row.path) for row in COMPACT_MODELS),
+            _embeddings("/openai/embeddings", difference=GEMINI),
+            *(replace(row, path="/openai" + row.path) for row in _saying(GEMINI, COMPACT_MODELS)),
         ),
     ),
     _compatible(
@@ -1204,12 +1232,12 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             ),
             *_responses(),
             *_messages(),
-            _embeddings(prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}"),
+            _embeddings(prefix="/v1/{account}/{gateway}/azure-openai/{resource}/{deployment}", difference=AI_GATEWAY),
             _generate_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
             _embed_content("/v1/{account}/{gateway}/google-ai-studio/{version}"),
             _chat(prefix=_WORKERS_AI, wire=COMPATIBLE_SSE, difference=WORKERS_AI),
-            *_responses(prefix=_WORKERS_AI),
-            _embeddings(prefix=_WORKERS_AI),
+            *_saying(WORKERS_AI, _responses(prefix=_WORKERS_AI)),
+            _embeddings(prefix=_WORKERS_AI, difference=WORKERS_AI),
         ),
     ),
     _compatible(
@@ -1269,7 +1297,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 wire=MISTRAL_AUDIO_SSE,
                 difference=MISTRAL,
             ),
-            *_models(openai_chat.DIALECT, models.mistral_list, models.mistral_one),
+            *_saying(MISTRAL, _models(openai_chat.DIALECT, models.mistral_list, models.mistral_one)),
         ),
     ),
     Provider(
@@ -1419,6 +1447,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
             )
         ),
         prefix="/ml/v1",
+        retried=frozenset({401}),  # with another token (ibm-watsonx-ai 1.8, 2026-11)
         endpoints=(
             Endpoint(
                 operation="chat",
@@ -1490,7 +1519,7 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                     gemini.DIALECT, models.vertex_list, models.vertex_one, whole=GEMINI_PRETTY, name="/models/{model}"
                 )
             ),
-            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=GEMINI),
+            _chat("/endpoints/{endpoint}/chat/completions", wire=BARE_SSE, difference=VERTEX_CHAT),
             *PREDICTED,
         ),
         base_urls=("GOOGLE_VERTEX_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
@@ -1638,3 +1667,6 @@ OPERATIONS: Final = tuple(
     )
 )
 """What a rule can answer; housekeeping never touches the script."""
+
+RETRIED: Final = frozenset((provider.name, status) for provider in PROVIDERS for status in provider.retried)
+"""Providers, each with a status after which its SDK asks again, though others don't."""

@@ -10,11 +10,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
+from fake_llm import _tracing
 from fake_llm._endpoints import PROVIDERS, Provider
 from fake_llm._routes import placed
 from fake_llm._stacks import Patch
@@ -87,6 +89,7 @@ def _forget(dummies: set[str]) -> None:
     if _settled and openai.get("api_type") == _settled.pop():
         openai["api_type"] = None
     _forget_boto3(dummies)
+    _tracing.forget(dummies)
     # who serves which model (huggingface_hub 2.4, 2026-11)
     looked_up = sys.modules.get("huggingface_hub.inference._providers._common")
     getattr(getattr(looked_up, "_fetch_inference_provider_mapping", None), "cache_clear", lambda: None)()
@@ -134,7 +137,10 @@ def places() -> Mapping[str, Callable[[Any], list[Patch]]]:
 
         return get_credentials
 
-    return {"botocore.session": lambda module: [(module.Session, "get_credentials", noting)]}
+    return {
+        "aiobotocore.session": lambda module: [(module.AioSession, "get_credentials", noting)],
+        "botocore.session": lambda module: [(module.Session, "get_credentials", noting)],
+    }
 
 
 _settled: Final[list[str]] = []
@@ -194,11 +200,23 @@ def _add(module: str) -> None:
     if module == "botocore" and (session := getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)) is not None:
         _sessions.add(session)
     for name, dummy, others in _WANTED[module]:
-        if not any(os.environ.get(other) for other in (name, *others)):
+        if not any(map(_given, (name, *others))):
             _added[name] = (dummy, os.environ.get(name))
             os.environ[name] = dummy
             if module == _HUB:
                 _keep_from_hub()
+
+
+def _given(name: str) -> Any:
+    """Whether a variable says something: what the environment keeps is looked into, as it raises for each one that isn't there."""
+    kept = getattr(os.environ, "_data", None)  # CPython 3.11 to 3.14
+    return os.environ.get(name) if kept is None else kept.get(_key(name))
+
+
+@cache
+def _key(name: str) -> Any:
+    encode = getattr(os.environ, "encodekey", str)
+    return encode(name)
 
 
 def _google_user() -> Path:
@@ -216,7 +234,7 @@ def base_urls() -> Iterator[tuple[str, str, Provider]]:
     """
     for provider in PROVIDERS:
         for name in provider.base_urls:
-            value = os.environ.get(name, "").strip()
+            value = os.environ.get(name, "").strip() if _given(name) else ""
             if value and (name not in _added or value != _added[name][0]):
                 yield name, _place(name, value), provider
 

@@ -110,7 +110,7 @@ def unused(script: Script, calls: Calls, side_calls: Calls) -> str:
         if calls
         else "No call came, but a batch was made. Its lines take their turns when it is asked for the second time."
         if batched
-        else NO_CALL
+        else NO_CALL + _aside(side_calls)
     )
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
     if batched:
@@ -138,6 +138,18 @@ def _others(calls: Calls) -> str:
     names = ", ".join(sorted({call.operation for call in calls}))
     return f"{counted(len(calls), 'call')} came, none for chat ({names}): only chat takes turns from the script."
 
+
+def _aside(side_calls: Calls) -> str:
+    """What came on the side where no call did: the code may have meant one of them to ask a model."""
+    came = list(dict.fromkeys(f"{call.method} {masked_url(call.url)}" for call in side_calls))
+    if not came:
+        return ""
+    more = f" and {len(came) - _ASIDE} more" if len(came) > _ASIDE else ""
+    return f"\nWhat came instead takes no turn: {', '.join(came[:_ASIDE])}{more}."
+
+
+_ASIDE: Final = 3
+"""Side calls that a message names."""
 
 _ROWS: Final = 5
 """Rows of a table before and after the place that matters."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from fake_llm import _blocks, _environment
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
-from fake_llm._endpoints import Endpoint, Provider
+from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
@@ -63,10 +63,12 @@ from fake_llm._script import (
     Verbatim,
     as_script,
     as_turn,
+    is_fault,
 )
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
 from fake_llm._turns import Embedding, Error, Framing, Reply
+from fake_llm._validate import refusal
 
 if TYPE_CHECKING:
     import httpx
@@ -78,6 +80,7 @@ __all__ = ["FakeLLM"]
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
 STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
+_NO_PACE: Final = Pace()
 MADE_UP: Final = Reply()
 """Answers what isn't chat when no rule does: its dialect makes up the parts."""
 
@@ -520,6 +523,8 @@ class FakeLLM:
             call._earlier = named_results(earlier)
         if dialect.continues is not None and (previous := dialect.continues(exchange.body)) is not None:
             call._before = self._store.answered.get(previous)
+        if self._options.validate and (error := refusal(exchange, call._remembered)) is not None:
+            return self._turned_down(error, exchange, endpoint, call)
         taken = self._at_once(call) or (yield from self._take(call, exchange, self._chosen(call)))
         assert taken is not None
         turn = taken.turn
@@ -543,7 +548,7 @@ class FakeLLM:
 
     def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
         """A service's answer, unless a rule for its operation says another."""
-        reply, pace = None, Pace()
+        reply, pace, taken = None, Pace(), None
         if not endpoint.side:
             taken = yield from self._take(call, exchange, self._from_rules(call, []))
             if taken is not None:
@@ -558,7 +563,11 @@ class FakeLLM:
             if exchange.body is None and endpoint.method == "POST":
                 return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
         served = render_service(self._store, exchange, endpoint, reply, pace, self._options)
-        return self._turned_down(served, exchange, endpoint, call) if isinstance(served, Error) else served
+        if isinstance(served, Error):
+            return self._turned_down(served, exchange, endpoint, call)
+        if taken is not None:
+            self._remember(exchange, call, taken, served)
+        return served
 
     def _journal(self, call: Call, rendered: Rendered) -> None:
         answer = rendered.answer
@@ -580,7 +589,7 @@ class FakeLLM:
                 return None if isinstance(script.queue[0], Function) else script.from_queue(call)
         if script.rules or script.default is None or isinstance(script.default, Function):
             return None
-        return Taken(script.default, Pace(), _always)
+        return Taken(script.default, _NO_PACE, _always)
 
     def _take(
         self, call: Call, exchange: Exchange, choice: Generator[Awaitable[Any], Any, Taken | None]
@@ -665,6 +674,8 @@ class FakeLLM:
                 call.reply = _as_written(turn)
                 if isinstance(turn, (Reply, Verbatim)):
                     raise UnknownEndpointError(unknown_reply(request, turn))
+                if isinstance(turn, Error) and turn.name == "not_found" and (turn.message, turn.body) == (None, None):
+                    turn = _no_path(turn, request, provider)
                 rendered = render(turn, exchange, endpoint, taken.pace, self._options)
                 self._remember(exchange, call, taken, rendered)
                 self._journal(call, rendered)
@@ -817,16 +828,22 @@ def _decided(taken: Taken, call: Call) -> Generator[Awaitable[Any], Any, Taken |
         except BaseException as error:
             if _passes(error):
                 raise
-            if not isinstance(error, (TimeoutError, ConnectionError)):
+            if not is_fault(error):
                 raise FunctionTurnError(error) from error
             turn = Broken(error)
     return taken if turn is taken.turn else replace(taken, turn=turn)
 
 
 _RETRIED: Final = frozenset({408, 409, 429})
-_RETRIED_BY: Final = {"watsonx": 401}
-"""What the SDK of a provider tries again beside these, with another token (ibm-watsonx-ai 1.8, 2026-11)."""
+_CLIENT_ERROR: Final = 400
 _SERVER_ERROR: Final = 500
+
+
+def _no_path(error: Error, request: Request, provider: Provider) -> Error:
+    """A bare 404 on a path that nobody knows: it is the path that isn't there, not a model."""
+    if provider.no_path is None:
+        return replace(error, message="Not Found")
+    return replace(error, body=provider.no_path(request.method, request.path))
 
 
 def _as_written(turn: Turn) -> Any:
@@ -840,7 +857,9 @@ def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
         answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
     ):
         return True
-    return answer.status in _RETRIED or answer.status >= _SERVER_ERROR or answer.status == _RETRIED_BY.get(provider)
+    if answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED:
+        return True
+    return answer.status >= _CLIENT_ERROR and ("x-should-retry", "true") in answer.headers
 
 
 def _own_fault(error: Exception, call: Call) -> FakeLLMFailure:

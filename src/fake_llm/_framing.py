@@ -7,6 +7,7 @@ options of `Framing` bend them for one turn.
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import zlib
@@ -16,9 +17,10 @@ from typing import Any, Final, Protocol
 
 from fake_llm import _json
 from fake_llm._model import Event
+from fake_llm._spots import placed
 from fake_llm._turns import Framing
 
-__all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Ndjson", "Sse", "Whole", "Wire", "cut"]
+__all__ = ["PLAIN", "AwsEventStream", "JsonArray", "Ndjson", "Sse", "Whole", "Wire", "bent", "coding", "cut", "pack"]
 
 PLAIN: Final = Framing()
 BOM: Final = b"\xef\xbb\xbf"
@@ -47,9 +49,7 @@ class Whole:
             self.dumps(document),
             self.end,
         )  # a copy: orjson 3.13 keeps ten times the room it needs
-        if framing.ascii:
-            body = _escaped(body)
-        return BOM + body if framing.bom else body
+        return body if framing is PLAIN else bent(body, framing)
 
 
 class Wire(Protocol):
@@ -154,6 +154,8 @@ class Sse:
         lines: list[bytes] = []
         if framing.comment is not None and index:
             lines += [b":%b%b" % (blank, framing.comment.encode()), b""]
+        if framing.between is not None and index:
+            lines += [*framing.between.encode().splitlines(), b""]
         if framing.ids or (self.numbered and framing.ids is None):
             lines.append(b"id:%b%d" % (blank, index + self.numbered))
         if name:
@@ -161,6 +163,8 @@ class Sse:
         lines += [b":%b" % note.encode() for kind, note in self.notes if kind == name]
         if framing.ascii:
             data = _escaped(data)
+        if framing.multiline:
+            data = _MARK.sub(lambda found: found[1] or found[0] + b"\n", data)
         lines += [b"data:%b%b" % (blank, line) for line in data.split(b"\n")]
         lines += [b""] * (framing.blank_lines or 1)
         return newline.join(lines) + newline
@@ -190,13 +194,18 @@ class JsonArray:
                 pieces.append(event if isinstance(event, bytes) else event.encode())
                 continue
             data = self.dumps(event.payload if isinstance(event, Event) else event)
-            pieces.append((self.separator if pieces else b"[") + (_escaped(data) if framing.ascii else data))
+            lead = self._lined(self.separator + b"\n" * (framing.blank_lines or 0), framing) if pieces else b"["
+            pieces.append(lead + self._lined(_escaped(data) if framing.ascii else data, framing))
         if framing.bom and pieces:
             pieces[0] = BOM + pieces[0]
         return pieces or [b"["]
 
     def end(self, framing: Framing = PLAIN) -> bytes:
-        return b"\n]"
+        return self._lined(b"\n]", framing)
+
+    def _lined(self, data: bytes, framing: Framing) -> bytes:
+        """With the line ends that were asked for: JSON has none inside its texts."""
+        return data if framing.newline is None else _LINE_END.sub(framing.newline.encode(), data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +243,8 @@ class Ndjson:
 class AwsEventStream:
     """Frames of `application/vnd.amazon.eventstream`: lengths, headers, payload, and a checksum of each half.
 
-    The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is.
+    The name of an event is in a header; one that ends in `Exception` is an exception's frame, whose type that is; one
+    that ends in `Error` is the frame of an error that no model of the service knows, its code and message headers.
     A dict of one object has the event's name for its key, as botocore gives it.
     (The layout is that of AWS's documentation and of recordings of 2024-2026.)
 
@@ -256,13 +266,13 @@ class AwsEventStream:
             if isinstance(event, (bytes, str)):
                 pieces.append(event if isinstance(event, bytes) else event.encode())
                 continue
-            if self.envelope and not _is_exception(event):
+            if self.envelope and not _is_failure(event):
                 event = Event("chunk", self._enveloped(event, framing))
             name, payload = (event.name, event.payload) if isinstance(event, Event) else _unwrapped(event)
             data = self.dumps(payload)
             if framing.padding and self.pad is not None:
                 data = self.pad(payload, data)
-            pieces.append(_aws_frame(name or "chunk", _escaped(data) if framing.ascii else data))
+            pieces.append(_aws_frame(name or "chunk", payload, _escaped(data) if framing.ascii else data))
         return pieces
 
     def _enveloped(self, event: Any, framing: Framing) -> dict[str, str]:
@@ -276,9 +286,9 @@ class AwsEventStream:
         return b""
 
 
-def _is_exception(event: Any) -> bool:
+def _is_failure(event: Any) -> bool:
     name = event.name if isinstance(event, Event) else _unwrapped(event)[0]
-    return name is not None and name.endswith("Exception")
+    return name is not None and name.endswith(("Exception", "Error"))
 
 
 def _unwrapped(event: Any) -> tuple[str | None, Any]:
@@ -290,32 +300,66 @@ def _unwrapped(event: Any) -> tuple[str | None, Any]:
     return None, event
 
 
-def _aws_frame(name: str, payload: bytes) -> bytes:
-    kind = b"exception" if name.endswith("Exception") else b"event"
-    headers = b"".join(
-        b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value)
-        for key, value in (
-            (b":%b-type" % kind, name.encode()),
-            (b":content-type", b"application/json"),
-            (b":message-type", kind),
-        )
-    )
-    prelude = (len(headers) + len(payload) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
-    frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, payload)
+def _aws_frame(name: str, payload: Any, data: bytes) -> bytes:
+    """One frame: an error has its code and its message in headers, and no payload."""
+    kind = b"exception" if name.endswith("Exception") else b"error" if name.endswith("Error") else b"event"
+    said = [(b":%b-type" % kind, name.encode()), (b":content-type", b"application/json"), (b":message-type", kind)]
+    if kind == b"error":
+        message = payload.get("message") if isinstance(payload, dict) else payload
+        said = [(b":error-code", name.encode()), (b":error-message", str(message or "").encode()), said[2]]
+        data = b""
+    headers = b"".join(b"%c%b\x07%b%b" % (len(key), key, len(value).to_bytes(2, "big"), value) for key, value in said)
+    prelude = (len(headers) + len(data) + 16).to_bytes(4, "big") + len(headers).to_bytes(4, "big")
+    frame = b"%b%b%b%b" % (prelude, zlib.crc32(prelude).to_bytes(4, "big"), headers, data)
     return frame + zlib.crc32(frame).to_bytes(4, "big")
 
 
-def cut(pieces: list[bytes], framing: Framing) -> list[bytes]:
-    """The pieces compressed and cut as the framing says."""
-    if framing.gzip:
-        packer = zlib.compressobj(wbits=31)
-        packed = [packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH) for piece in pieces]
-        pieces = [*packed, packer.flush()]
-    if framing.split is not None:
-        body, size = b"".join(pieces), framing.split
-        pieces = [body[start : start + size] for start in range(0, len(body), size)]
-    return pieces
+def coding(framing: Framing) -> str | None:
+    """The content coding that the framing asks for."""
+    return "gzip" if framing.gzip else "deflate" if framing.deflate else None
 
+
+def pack(pieces: list[bytes], framing: Framing) -> list[bytes]:
+    """The pieces compressed, each so that a client can read it when it has come."""
+    kind = coding(framing)
+    if kind is None:
+        return pieces
+    packer = zlib.compressobj(wbits=31 if kind == "gzip" else 15)
+    packed = [packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH) for piece in pieces]
+    return [*packed, packer.flush()]
+
+
+def cut(pieces: list[bytes], framing: Framing, before: int = 0) -> list[bytes]:
+    """The pieces cut anew as the framing says, after `before` bytes of the same body."""
+    how = framing.split
+    if how is None:
+        return pieces
+    body = b"".join(pieces)
+    if how == "characters":
+        return _CHARACTER.findall(body)
+    if how == "lines":
+        return body.splitlines(keepends=True)
+    if isinstance(how, int):
+        return [body[start : start + how] for start in range(0, len(body), how)]
+    found = {(placed(place, pieces, len(pieces)) if not before else int(place)) - before for place in how}
+    places = sorted(place for place in found if 0 < place < len(body))
+    return [body[start:end] for start, end in itertools.pairwise([0, *places, len(body)])] if body else []
+
+
+def bent(body: bytes, framing: Framing) -> bytes:
+    """A ready body of JSON as the framing says."""
+    if framing.ascii:
+        body = _escaped(body)
+    return BOM + body if framing.bom else body
+
+
+_CHARACTER: Final = re.compile(rb"[^\x80-\xbf][\x80-\xbf]*|[\x80-\xbf]+", re.DOTALL)
+"""A byte of UTF-8 with those that continue it."""
+
+_MARK: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[{,]')
+"""A text of JSON, or a mark outside of texts after which a line may end."""
+
+_LINE_END: Final = re.compile(rb"\r?\n")
 
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 

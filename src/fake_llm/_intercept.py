@@ -56,6 +56,8 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
             - `framing`: a `Framing` for every answer.
             - `context_window`, `reserve_completion`: tokens; longer prompts get the vendor's own refusal.
             - `cost`: a function of a `Usage`, for `call.cost` and `fake.cost`.
+            - `validate` (`True`): a request that the real API refuses, such as a tool call without its result, gets the
+              vendor's own 400. `False` answers it.
             - `virtual_time` (`False`): scripted delays take no time, and the client's time-outs fire where they would.
             - `skip_backoff` (`True`): the sleeps of SDKs between their retries take no time; `call.waited` says what they would have.
             - `hosts`: further hosts, `{"llm.corp.example:8080/base": "openai"}`.

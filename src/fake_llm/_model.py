@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from fake_llm._errors import masked
@@ -18,6 +18,7 @@ from fake_llm._public import public
 __all__ = [
     "AUTO",
     "NO_TIMEOUTS",
+    "USUAL",
     "Event",
     "Fault",
     "FaultKind",
@@ -53,6 +54,9 @@ def _is_secret(name: str) -> bool:
     return _SECRET.search(lower) is not None and not lower.startswith(_HARMLESS)
 
 
+_Default = TypeVar("_Default")
+
+
 class Headers(Mapping[str, str]):
     """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
 
@@ -74,6 +78,20 @@ class Headers(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._map()[name.lower()]
+
+    @overload
+    def get(self, key: str, default: None = None, /) -> str | None: ...
+    @overload
+    def get(self, key: str, default: str, /) -> str: ...
+    @overload
+    def get(self, key: str, default: _Default, /) -> str | _Default: ...
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """The value of a name; of headers that are looked into once, only this one is made ready."""
+        if self._lower is None:
+            name, size = key.lower(), len(key)
+            found = [value for given, value in self._given if len(given) == size and _text(given).lower() == name]
+            return default if not found else _text(found[0]) if len(found) == 1 else self._map()[name]
+        return self._lower.get(key.lower(), default)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._map()
@@ -193,6 +211,10 @@ FaultKind: TypeAlias = Literal[
     "pool_timeout",
     "total_timeout",
     "connect",
+    "dns",
+    "certificate",
+    "tls",
+    "reset",
     "disconnect",
     "raise",
 ]
@@ -204,7 +226,8 @@ class Fault:
 
     Attributes:
         kind: `read_timeout`, `connect_timeout`, `write_timeout`, `pool_timeout`, `total_timeout`, `connect` (nobody
-            there), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
+            there), `dns` (no such name), `certificate` (one that isn't trusted), `tls` (no handshake), `reset` (the peer is
+            gone without a word), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
         message: The text of the library's own exception.
         error: The exception to raise as it is, for the kind `raise`.
         delay: Seconds to wait first.
@@ -215,6 +238,15 @@ class Fault:
     error: BaseException | None = None
     delay: float = 0.0
 
+
+USUAL: Mapping[str, str] = {
+    "connect": "[Errno 111] Connection refused",
+    "dns": "[Errno -2] Name or service not known",
+    "certificate": "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)",
+    "tls": "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)",
+    "reset": "[Errno 104] Connection reset by peer",
+}
+"""What the system says of a connection that fails, by the kind of a fault."""
 
 Step: TypeAlias = "bytes | Pause | Fault"
 
@@ -229,11 +261,12 @@ class Response:
     Attributes:
         status: The status code.
         headers: Names and values in the order they are sent; no `content-length`, no
-            `transfer-encoding`: these follow from the body.
+            `transfer-encoding`: these are said by `framed`.
         body: The whole body, when it isn't streamed.
         steps: The body in steps, when it is streamed or breaks off: each `bytes` reaches the client as
             one read, a `Pause` is waited out, a `Fault` ends it.
         delay: Seconds to wait before the status line.
+        length: The `content-length` of a body in steps, where it has one; more than what comes of one that breaks off.
     """
 
     status: int
@@ -241,6 +274,13 @@ class Response:
     body: bytes = b""
     steps: tuple[Step, ...] | None = None
     delay: float = 0.0
+    length: int | None = None
+
+    def framed(self) -> tuple[str, str]:
+        """The header that says where the body ends."""
+        if self.steps is not None and self.length is None:
+            return "transfer-encoding", "chunked"
+        return "content-length", str(len(self.body) if self.length is None else self.length)
 
     def bodiless(self, method: str) -> bool:
         """Whether HTTP has no body there, whatever stands in this one."""

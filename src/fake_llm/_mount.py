@@ -332,7 +332,15 @@ def _patches(fake: FakeLLM, target: Any, provider: str | None) -> tuple[list[Pat
 
 
 def _refuse_aws(client: Any, provider: str | None) -> None:
-    """Refuse a client of boto3 for a service that has no models: every call of it would be refused."""
+    """Refuse a client of boto3 for a service that has no models, of which every call would be refused; and one of aiobotocore."""
+    if any(kind.__module__.startswith("aiobotocore.") for kind in type(client).__mro__):
+        raise ScriptError(
+            sentence(
+                "mount() got a client of aiobotocore.",
+                "It makes its sessions of aiohttp or httpx when it calls, so there is none yet that a fake could be mounted on.",
+                "Write fake_llm.intercept([…]), which sees its calls by either.",
+            )
+        )
     service = getattr(getattr(getattr(client, "meta", None), "service_model", None), "service_name", None)
     if provider is None and isinstance(service, str) and not service.startswith("bedrock"):
         raise ScriptError(

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from fake_llm._errors import ScriptError, sentence
 from fake_llm._model import Usage
@@ -51,6 +51,7 @@ class BlockOptions(TypedDict, total=False):
     context_window: int | None
     reserve_completion: int
     cost: Callable[[Usage], Any] | None
+    validate: bool
     virtual_time: bool
     skip_backoff: bool
     hosts: Mapping[str, str]
@@ -74,6 +75,7 @@ class Options:
     context_window: int | None = None
     reserve_completion: int = 0
     cost: Callable[[Usage], Any] | None = None
+    validate: bool = True
     virtual_time: bool = False
     skip_backoff: bool = True
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -96,6 +98,8 @@ class Options:
     @classmethod
     def of(cls, given: Mapping[str, Any], base: Options | None = None) -> Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
+        if not given:  # as for nearly every block: they have been checked
+            return base or _USUAL
         names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
             if name not in names:
@@ -122,7 +126,7 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "virtual_time", "skip_backoff", "block_network", "env"):
+        for name in ("strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"):
             check_switch(getattr(self, name), where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
@@ -154,3 +158,6 @@ class Options:
                     'Write hosts={"llm.corp.example:8080/base": "openai"}.',
                 )
             )
+
+
+_USUAL: Final = Options()

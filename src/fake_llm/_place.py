@@ -19,14 +19,23 @@ def here() -> Place:
 
 def task() -> Any:
     """The running task of asyncio or trio, `None` for no task."""
-    if (asyncio := sys.modules.get("asyncio")) is not None:
-        try:
-            return asyncio.current_task() or asyncio.get_running_loop()  # the loop: a callback of it
-        except RuntimeError:
-            pass
-    if (trio := sys.modules.get("trio")) is not None:
-        try:
-            return trio.lowlevel.current_task()
-        except RuntimeError:
-            return None
-    return None
+    asyncio = sys.modules.get("asyncio")
+    # unlike `get_running_loop` it raises nothing; a module in the middle of its import has neither
+    if asyncio is not None and (loop := getattr(asyncio, "_get_running_loop", _nowhere)()) is not None:
+        return asyncio.current_task(loop) or loop  # the loop: a callback of it
+    trio = getattr(sys.modules.get("trio"), "lowlevel", None)
+    if trio is None or not getattr(trio, "in_trio_run", _perhaps)():
+        return None
+    try:
+        return trio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _nowhere() -> None:
+    """No loop is running."""
+
+
+def _perhaps() -> bool:
+    """Trio before 0.23 can't say whether it is running."""
+    return True

@@ -6,8 +6,9 @@ time-outs are laid into the plan. Dialects and framings are asked for the rest.
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -18,7 +19,7 @@ from fake_llm._auto import automatic
 from fake_llm._dialect import Choice, Delta, Exchange, Plain, ReadyPart, WireEvent
 from fake_llm._endpoints import Endpoint
 from fake_llm._errors import FakeLLMFailure, FunctionTurnError, ScriptError, ScriptMismatchError, clipped, sentence
-from fake_llm._framing import PLAIN, Wire, cut
+from fake_llm._framing import PLAIN, AwsEventStream, JsonArray, Wire, bent, coding, cut, pack
 from fake_llm._model import (
     Event,
     Fault,
@@ -37,11 +38,14 @@ from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
 from fake_llm._script import Broken, Verbatim
 from fake_llm._services._base import Store
+from fake_llm._spots import Spot
 from fake_llm._tokens import estimate
 from fake_llm._turns import (
     Auto,
     Disconnect,
+    Edit,
     Embedding,
+    EndOfStream,
     Error,
     Framing,
     Garbage,
@@ -55,10 +59,11 @@ from fake_llm._turns import (
     Then,
     ToolCall,
     check_json,
+    check_stalls,
     check_unicode,
 )
 
-__all__ = ["Rendered", "render", "render_error", "render_service"]
+__all__ = ["Rendered", "events_of", "render", "render_error", "render_service"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
@@ -90,7 +95,9 @@ def render(
     if isinstance(turn, Verbatim):
         return _verbatim(turn, exchange, endpoint, pace, options)
     response = (
-        render_error(turn, exchange, endpoint) if isinstance(turn, Error) else _raw(turn, exchange, endpoint, pace)
+        _bent(render_error(turn, exchange, endpoint), pace, exchange)
+        if isinstance(turn, Error)
+        else _raw(turn, exchange, endpoint, pace)
     )
     return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
 
@@ -127,7 +134,7 @@ _FIRST_ERROR: Final = 400
 
 def _reply(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
     _fill(exchange, reply, endpoint, pace, options)
-    framing = pace.framing or PLAIN
+    framing = _fitting(pace.framing, exchange)
     if exchange.stream:
         response = _streamed(reply, exchange, endpoint, pace, framing)
     else:
@@ -156,7 +163,7 @@ def _fill(exchange: Exchange, reply: Reply, endpoint: Endpoint, pace: Pace, opti
     if reply.id is None and endpoint.difference.id is not None:
         exchange.id = endpoint.difference.id(exchange.ids)
     exchange.extra = reply.extra
-    exchange.cut = reply.then is not None
+    exchange.cut = reply.then is not None and not _placed_at(reply.then)
 
 
 def _with_cached(exchange: Exchange, usage: Usage) -> Usage:
@@ -415,51 +422,98 @@ def _check_text(text: str, schema: Mapping[str, Any]) -> None:
 def _whole(reply: Reply, exchange: Exchange, endpoint: Endpoint, framing: Framing) -> Response:
     then = reply.then
     if isinstance(then, Error):
-        return _with_headers(render_error(then, exchange, endpoint), reply.headers)
+        return _with_headers(
+            _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange), reply.headers
+        )
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, reply.headers, framing)
-    if _goes_on(then):
-        _begin(exchange, endpoint)
-        document: Any = endpoint.dialect.document(exchange)
-        if endpoint.difference.document is not None:
-            document = endpoint.difference.document(exchange, document)
-        if isinstance(document, Plain):
-            headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
-            document = document.data
-        body = (
-            _edited_whole(reply.edit, document, endpoint, framing)
-            if reply.edit is not None
-            else document
-            if isinstance(document, bytes)
-            else endpoint.whole.encode(document, framing)
-        )
-        if then is None and framing.split is None and not framing.gzip:
-            return Response(200, headers, body)
-        pieces: list[Step] = [*cut([body], framing)]
-        return Response(
-            200,
-            headers,
-            steps=(Pause(then.seconds), *pieces)
-            if isinstance(then, Stall) and then.seconds is not None
-            else tuple(pieces),
-        )
+    if _in_place(then):
+        return _unsaid(then, headers, framing, exchange)
+    _begin(exchange, endpoint)
+    document: Any = endpoint.dialect.document(exchange)
+    if endpoint.difference.document is not None:
+        document = endpoint.difference.document(exchange, document)
+    if isinstance(document, Plain):
+        headers = _over(headers, {"content-type": document.content_type, **(reply.headers or {})})
+        document = document.data
+    if reply.edit is not None:
+        pieces, pauses = _edited_whole(reply.edit, document, endpoint, framing)
+    else:
+        pieces, pauses = [document if isinstance(document, bytes) else endpoint.whole.encode(document, framing)], {}
+    return _said_whole(200, headers, pieces, pauses, then, framing, exchange)
+
+
+def _in_place(then: Then | None) -> bool:
+    """Whether it comes in place of a body that isn't streamed."""
+    if isinstance(then, Error):
+        return True
+    return then is not None and then.after_bytes is None and not _goes_on(then)
+
+
+def _unsaid(then: Then | None, headers: HeaderItems, framing: Framing, exchange: Exchange) -> Response:
+    """What comes in place of a body."""
     if isinstance(then, Garbage):
-        return Response(200, headers, steps=tuple(cut([then.data], framing)))
+        return Response(200, headers, steps=tuple(cut(pack([then.data], framing), framing)))
     return Response(200, headers, steps=tuple(_after(then, exchange)))
 
 
-def _edited_whole(edit: Callable[[list[Any]], Any], document: Any, endpoint: Endpoint, framing: Framing) -> bytes:
-    items = _edit(edit, [document])
-    return b"".join(
+def _said_whole(
+    status: int,
+    headers: HeaderItems,
+    pieces: list[bytes],
+    pauses: Mapping[int, float],
+    then: Then | None,
+    framing: Framing,
+    exchange: Exchange,
+) -> Response:
+    """A body that isn't streamed; where it breaks off at a place of it, its length is that of the whole one."""
+    if then is None and framing.split is None and coding(framing) is None and not pauses:
+        return Response(status, headers, b"".join(pieces))
+    said: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pack([b"".join(pieces)], framing), framing)]
+    if isinstance(then, Stall) and then.seconds is not None and then.after_bytes is None:
+        return Response(status, headers, steps=(Pause(then.seconds), *said))
+    if then is None or not _placed_at(then):
+        return Response(status, headers, steps=tuple(said))
+    size = sum(len(piece) for piece in said if isinstance(piece, bytes))
+    breaks = isinstance(then, (Disconnect, Stall))
+    then = _counted(then, [b"".join(pieces)], 1, framing)
+    steps = _broken_off(said, then, exchange, at_the_end=not breaks)  # by its length a client knows that it has all
+    return Response(status, headers, steps=tuple(steps), length=size if breaks else None)
+
+
+def _edited_whole(
+    edit: Edit | tuple[Edit, ...], document: Any, endpoint: Endpoint, framing: Framing
+) -> tuple[list[bytes], dict[int, float]]:
+    items, pauses = _silences(_edit(edit, [copy.deepcopy(document)]))
+    pieces = [
         item
         if isinstance(item, bytes)
         else item.encode()
         if isinstance(item, str)
         else endpoint.whole.encode(item, framing)
         for item in items
-    )
+    ]
+    return pieces, pauses
 
 
-def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
+def _silences(items: list[Any]) -> tuple[list[Any], dict[int, float]]:
+    """The wire events without the silences among them, and the seconds before each."""
+    events: list[Any] = []
+    pauses: dict[int, float] = {}
+    for item in items:
+        if isinstance(item, Stall):
+            pauses[len(events)] = pauses.get(len(events), 0.0) + (item.seconds or 0.0)
+        else:
+            events.append(item)
+    return events, pauses
+
+
+def _edit(edit: Edit | tuple[Edit, ...], events: list[Any]) -> list[Any]:
+    for one in edit if isinstance(edit, tuple) else (edit,):
+        events = _edited(one, events)
+    return events
+
+
+def _edited(edit: Edit, events: list[Any]) -> list[Any]:
     try:
         edited = edit(events)
     except (FakeLLMFailure, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -482,6 +536,9 @@ def _edit(edit: Callable[[list[Any]], Any], events: list[Any]) -> list[Any]:
 
 def _check_event(item: Any) -> None:
     try:
+        if isinstance(item, Stall):
+            check_stalls([item], "What edit= returned")
+            return
         if not isinstance(item, (dict, Event, str, bytes)):
             raise ScriptError(
                 sentence(
@@ -507,26 +564,84 @@ def _check_event(item: Any) -> None:
 def _streamed(reply: Reply, exchange: Exchange, endpoint: Endpoint, pace: Pace, framing: Framing) -> Response:
     wire = endpoint.wire_of(exchange.request)
     assert wire is not None, "a dialect that streams has a wire in its row"
+    framing = _textual(framing, wire)
     _begin(exchange, endpoint)
+    content, closing = _events(exchange, endpoint)
+    headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
+    steps = _said_in_events(content, closing, reply, wire, pace.interval or 0.0, framing, exchange, endpoint)
+    return Response(200, headers, steps=tuple(steps))
+
+
+def _events(exchange: Exchange, endpoint: Endpoint) -> tuple[list[WireEvent], list[WireEvent]]:
+    """The events of the content, and the closing ones."""
     content, closing = endpoint.dialect.events(exchange)
-    if endpoint.difference.events is not None:
-        content, closing = endpoint.difference.events(exchange, content, closing)
-    then = reply.then
-    goes_on = _goes_on(then)
-    if isinstance(then, Error):
-        closing = _failure_events(then, exchange, endpoint)
-    elif not goes_on:
-        closing = []
-    events = [*content, *closing]
+    own = endpoint.difference.events
+    return (content, closing) if own is None else own(exchange, content, closing)
+
+
+def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Options) -> tuple[list[bytes], int]:
+    """The bytes of each event that a turn is streamed in, and up to how many of them it isn't complete.
+
+    Raises:
+        ScriptMismatchError: The vendor can't carry it.
+        FunctionTurnError: Its `edit=` function failed.
+    """
+    pace = _merged(options.pace, reply)
+    _fill(exchange, reply, endpoint, pace, options)
+    wire = endpoint.wire_of(exchange.request)
+    assert wire is not None, "a dialect that streams has a wire in its row"
+    content, closing = map(_copies, _events(exchange, endpoint))
+    events: list[Any] = [*content, *closing]
     if reply.edit is not None:
-        events = _edit(reply.edit, events)
+        events, _ = _silences(_edit(reply.edit, events))
+    framing = pace.framing or PLAIN
+    end = wire.end(framing)
+    return [*wire.encode(events, framing), *([end] if end else [])], _settled(content, closing, events)
+
+
+def _said_in_events(
+    content: list[Any],
+    closing: list[Any],
+    reply: Reply,
+    wire: Wire,
+    interval: float,
+    framing: Framing,
+    exchange: Exchange,
+    endpoint: Endpoint,
+) -> list[Step]:
+    """A stream, with what happens after its content or at a place of it."""
+    then = reply.then
+    placed = then is not None and _placed_at(then)
+    goes_on = _goes_on(then)
+    failed = _failure_events(then, exchange, endpoint) if isinstance(then, Error) else []
+    if not placed and not goes_on:
+        closing = failed
+    silences: dict[int, float] = {}
+    if reply.edit is None:
+        events = [*content, *closing]
+    else:
+        content, closing = _copies(content), _copies(closing)
+        events, silences = _silences(_edit(reply.edit, [*content, *closing]))
+    pauses = _added_up(silences, _pauses(events, interval) if interval else {})
+    if then is not None and placed:
+        return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
-    steps = _steps(events, pieces, end, pace.interval or 0.0, then, closing, framing)
+    steps = _steps(events, pieces, end, pauses, then, closing, framing)
     if not goes_on and not isinstance(then, Error):
         steps.extend(_after(then, exchange))
-    headers = _headers(exchange, endpoint, wire.content_type, reply.headers, framing)
-    return Response(200, headers, steps=tuple(steps))
+    return steps
+
+
+def _copies(events: list[Any]) -> list[Any]:
+    """The events for an edit to alter: they share parts, some of which are constants."""
+    return [copy.deepcopy(event) for event in events]
+
+
+def _settled(content: list[Any], closing: list[Any], events: list[Any]) -> int:
+    """Up to how many events an answer isn't complete: the last of them says why the model ended."""
+    last = closing[0] if closing else content[-1] if content else None
+    return next((count for count, event in enumerate(events, 1) if event is last), len(events))
 
 
 def _begin(exchange: Exchange, endpoint: Endpoint) -> None:
@@ -539,7 +654,7 @@ def _steps(
     events: list[Any],
     pieces: list[bytes],
     end: bytes,
-    interval: float,
+    pauses: dict[int, float],
     then: Then | None,
     closing: list[Any],
     framing: Framing,
@@ -547,16 +662,8 @@ def _steps(
     if end:
         pieces.append(end)
     stall = then.seconds if isinstance(then, Stall) else None
-    if not interval and stall is None:
-        return [*(pieces if framing is PLAIN else cut(pieces, framing))]
-    pauses: dict[int, float] = {}
-    started = False
-    for index, event in enumerate(events):
-        payload = event.payload if isinstance(event, Event) else event
-        if isinstance(payload, Delta) and interval:
-            if started:
-                pauses[index] = interval
-            started = True
+    if stall is None and not pauses:
+        return [*(pieces if framing is PLAIN else cut(pack(pieces, framing), framing))]
     if stall is not None:
         first = next(
             (index for index, event in enumerate(events) if any(event is late for late in closing)), len(events)
@@ -565,22 +672,81 @@ def _steps(
     return _paced(pieces, pauses, framing)
 
 
+def _added_up(one: dict[int, float], two: dict[int, float]) -> dict[int, float]:
+    """Both pauses where two fall on one place."""
+    return {index: one.get(index, 0.0) + two.get(index, 0.0) for index in {**one, **two}} if one and two else one or two
+
+
+def _pauses(events: list[Any], interval: float) -> dict[int, float]:
+    """The seconds between pieces of content, by the index of the event before which they pass."""
+    content = [
+        index
+        for index, event in enumerate(events)
+        if isinstance(event.payload if isinstance(event, Event) else event, Delta)
+    ]
+    return dict.fromkeys(content[1:], interval)
+
+
 def _paced(pieces: list[bytes], pauses: Mapping[int, float], framing: Framing) -> list[Step]:
-    if framing.gzip:
-        pieces = cut(pieces, Framing(gzip=True))
+    pieces = pack(pieces, framing)
     steps: list[Step] = []
     run: list[bytes] = []
-    splitting = Framing(split=framing.split)
+    before = 0
     for index, piece in enumerate(pieces):
         if index in pauses:
-            steps += [*cut(run, splitting), Pause(pauses[index])]
+            steps += [*cut(run, framing, before), Pause(pauses[index])]
+            before += sum(map(len, run))
             run = []
         run.append(piece)
     return [
         *steps,
-        *cut(run, splitting),
+        *cut(run, framing, before),
         *(Pause(seconds) for index, seconds in pauses.items() if index >= len(pieces)),
     ]
+
+
+def _fitting(framing: Framing | None, exchange: Exchange) -> Framing:
+    """The framing as this client can take it: compressed only if it offers that, cut as text only if it is text."""
+    if framing is None or framing is PLAIN:
+        return PLAIN
+    kind = coding(framing)
+    if kind is not None and not _offers(exchange.request.headers.get("accept-encoding", ""), kind):
+        return replace(framing, gzip=None, deflate=None)
+    return replace(framing, split=None) if kind is not None and isinstance(framing.split, str) else framing
+
+
+def _textual(framing: Framing, wire: Wire | None) -> Framing:
+    """The framing without cuts that only a text has, for frames that are none."""
+    binary = isinstance(wire, AwsEventStream) and isinstance(framing.split, str)
+    return replace(framing, split=None) if binary else framing
+
+
+def _offers(accepted: str, kind: str) -> bool:
+    """Whether an `Accept-Encoding` names this coding, or any, and doesn't rule it out."""
+    said: dict[str, bool] = {}
+    for item in accepted.lower().split(","):
+        name, _, weight = item.partition(";")
+        said[name.strip()] = weight.replace(" ", "").removeprefix("q=").strip("0.") != "" or not weight
+    return said.get(kind, said.get("*", False))
+
+
+def _bent(response: Response, pace: Pace, exchange: Exchange) -> Response:
+    """A ready answer as the framing says."""
+    framing = _fitting(pace.framing, exchange)
+    if framing is PLAIN or response.steps is not None or not response.body:
+        return response
+    headers, body = _bent_body(response.headers, response.body, framing)
+    if coding(framing) is None and framing.split is None:
+        return replace(response, body=body)
+    return replace(response, headers=headers, body=b"", steps=tuple(cut(pack([body], framing), framing)))
+
+
+def _bent_body(headers: HeaderItems, body: bytes, framing: Framing) -> tuple[HeaderItems, bytes]:
+    """Its headers as they are when it is compressed, and the body before that."""
+    if any(name.lower() == "content-type" and "json" in value for name, value in headers):
+        body = bent(body, framing)
+    kind = coding(framing)
+    return (headers if kind is None else (*headers, ("content-encoding", kind))), body
 
 
 def _goes_on(then: Then | None) -> bool:
@@ -588,10 +754,114 @@ def _goes_on(then: Then | None) -> bool:
     return then is None or (isinstance(then, Stall) and then.seconds is not None)
 
 
+# --- a place in an answer -----------------------------------------------------------------------
+
+
+def _placed_at(then: Then) -> bool:
+    """Whether it says itself where in the answer it happens."""
+    return then.after_events is not None or (not isinstance(then, Error) and then.after_bytes is not None)
+
+
+def _in_events(
+    events: list[Any],
+    then: Then,
+    failed: list[WireEvent],
+    wire: Wire,
+    pauses: Mapping[int, float],
+    framing: Framing,
+    exchange: Exchange,
+    settled: int,
+) -> list[Step]:
+    """A stream with what happens at a place of it."""
+    pieces = wire.encode(events, framing)
+    end = wire.end(framing)
+    whole = [*pieces, end] if end else pieces
+    most = len(events) + (bool(end) and not isinstance(wire, JsonArray))  # an array's end is no item of it
+    count = then.after_events
+    if count is None:
+        then = _counted(then, whole, settled, framing)
+        return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most)
+    sent = pack(whole, framing)
+    if count > most:
+        raise _beyond(then, most, sum(map(len, sent)), most)
+    if isinstance(then, (Error, Garbage)):
+        sooner = events[:count]
+        more = [then.data] if isinstance(then, Garbage) else wire.encode([*sooner, *failed], framing)[len(sooner) :]
+        before = {index: seconds for index, seconds in pauses.items() if index < count}
+        return _paced([*whole[:count], *more], before, framing)
+    place = sum(map(len, sent[:count]))
+    return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most, place=place)
+
+
+def _counted(then: Then, pieces: list[bytes], count: int, framing: Framing) -> Then:
+    """The same with a number of bytes where it names a place in the first `count` events."""
+    if isinstance(then, Error) or not isinstance(then.after_bytes, Spot):
+        return then
+    packed = coding(framing) is not None
+    return replace(then, after_bytes=then.after_bytes.found(pack(pieces, framing), count, packed=packed))
+
+
+def _broken_off(
+    steps: Sequence[Step],
+    then: Then,
+    exchange: Exchange,
+    *,
+    events: int | None = None,
+    place: int | None = None,
+    at_the_end: bool = True,
+) -> list[Step]:
+    """The steps up to a place, and what happens there: after `place` bytes, or after as many as it counts itself.
+
+    Raises:
+        ScriptMismatchError: The place is behind the end, or at an end where nothing would be missing then.
+    """
+    size = sum(len(step) for step in steps if isinstance(step, bytes))
+    last = size - (not at_the_end or isinstance(then, EndOfStream))
+    if place is None:
+        assert not isinstance(then, Error), "an error is placed by events"
+        place = then.after_bytes or 0
+        if place > last:
+            raise _beyond(then, last, size, events)
+    elif place > last:
+        raise _beyond(then, (events or 1) - 1, size, events)
+    before, after = _parted(steps, place)
+    if isinstance(then, Garbage):
+        return [*before, then.data]
+    if isinstance(then, Stall) and then.seconds is not None:
+        return [*before, Pause(then.seconds), *after]
+    return [*before, *_after(then, exchange)]
+
+
+def _parted(steps: Sequence[Step], place: int) -> tuple[list[Step], list[Step]]:
+    """The steps up to a byte, and those from there on."""
+    before: list[Step] = []
+    left = place
+    for index, step in enumerate(steps):
+        if not left:
+            return before, [*steps[index:]]
+        if isinstance(step, bytes):
+            if len(step) > left:
+                return [*before, step[:left]], [step[left:], *steps[index + 1 :]]
+            left -= len(step)
+        before.append(step)
+    return before, []
+
+
+def _beyond(then: Then, most: int, size: int, events: int | None) -> ScriptMismatchError:
+    """The refusal of a place at which nothing would be missing; `most` is the last one."""
+    return ScriptMismatchError(
+        sentence(
+            f"The turn ends in {then!r}.",
+            f"The whole answer has {size} bytes" + (f" in {events} events." if events is not None else "."),
+            f"Write a count of {max(most, 0)} or less, or no count for what happens after its parts.",
+        )
+    )
+
+
 def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
     """What happens in place of the closing events, or of a whole body."""
     if isinstance(then, Disconnect):
-        yield Fault("disconnect")
+        yield Fault("reset" if then.reset else "disconnect")
     elif isinstance(then, Stall):
         kind, seconds = _patience(exchange.request.timeouts)
         if seconds is None:
@@ -610,8 +880,9 @@ def _headers(
 ) -> HeaderItems:
     own = endpoint.difference.headers or endpoint.dialect.headers
     headers: HeaderItems = (_typed(content_type), *own(exchange))
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     return _over(headers, more) if more else headers
 
 
@@ -651,15 +922,27 @@ def render_service(
     made = endpoint.service(store, exchange)
     if isinstance(made, Error):
         return made
+    then = None if reply is None else reply.then
+    framing = _fitting(pace.framing, exchange)
     if isinstance(made, list):
         wire = endpoint.wire_of(exchange.request)
         assert wire is not None, "a service that streams has a wire in its row"
-        end = wire.end(PLAIN)
-        pieces = [*wire.encode(made, PLAIN), *([end] if end else [])]
-        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, PLAIN), steps=tuple(pieces))
-    elif not isinstance(made, Response):
-        headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
-        made = Response(200, headers, endpoint.whole.encode(made))
+        framing = _textual(framing, wire)
+        steps = _said_in_events(made[:-1], made[-1:], Reply(then=then), wire, 0.0, framing, exchange, endpoint)
+        made = Response(200, _headers(exchange, endpoint, wire.content_type, None, framing), steps=tuple(steps))
+    elif isinstance(then, Error):
+        made = _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange)
+    else:
+        if not isinstance(made, Response):
+            headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
+            made = Response(200, headers, endpoint.whole.encode(made))
+        if then is None or made.steps is not None:
+            made = _bent(made, Pace(framing=framing), exchange)
+        elif _in_place(then):
+            made = _unsaid(then, made.headers, PLAIN, exchange)
+        else:
+            headers, body = _bent_body(made.headers, made.body, framing)
+            made = _said_whole(made.status, headers, [body], {}, then, framing, exchange)
     return _timed(
         _with_headers(made, None if reply is None else reply.headers),
         pace.delay or 0.0,
@@ -688,7 +971,21 @@ def render_error(error: Error, exchange: Exchange, endpoint: Endpoint) -> Respon
 
 
 def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> list[WireEvent]:
-    return (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    """The vendor's own error inside a stream, with the script's body in place of what it says."""
+    events = (endpoint.difference.failure_events or endpoint.dialect.failure_events)(exchange, error)
+    body = error.body
+    if body is None:
+        return events
+    if isinstance(body, (bytes, str)):
+        return [body]
+    first = events[0] if events else None
+    if isinstance(first, Event):
+        said: WireEvent = Event(first.name, body)
+    elif isinstance(body, dict) and not isinstance(first, (bytes, str)):
+        said = body
+    else:
+        said = endpoint.whole.encode(body)
+    return [said, *(event for event in events[1:] if isinstance(event, bytes))]
 
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
@@ -714,24 +1011,33 @@ def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace
     if exchange.stream:
         return _reply(reply.replace(check=False), exchange, endpoint, _merged(pace, reply), options)
     headers = _headers(exchange, endpoint, endpoint.whole.content_type, None, PLAIN)
-    response = Response(200, headers, endpoint.whole.encode(turn.document, pace.framing or PLAIN))
+    response = _bent(Response(200, headers, endpoint.whole.encode(turn.document)), pace, exchange)
     rendered = _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
     return replace(rendered, usage=reply.usage)
 
 
 def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Response:
-    framing = turn.framing or pace.framing or PLAIN
-    goes_on = _goes_on(turn.then)
+    then = turn.then
+    goes_on = _goes_on(then)
     wire = endpoint.wire_of(exchange.request)
+    framing = _textual(_fitting(turn.framing or pace.framing, exchange), wire)
     failed: list[Any] = []
-    if isinstance(turn.then, Error):
+    if isinstance(then, Error):
         if not exchange.stream or wire is None:
-            return _with_headers(render_error(turn.then, exchange, endpoint), turn.headers)
-        failed = _failure_events(turn.then, exchange, endpoint)
-    end = turn.then.data if isinstance(turn.then, Garbage) else b""
-    if isinstance(turn.body, list):
-        pieces, content_type = _raw_events([*turn.body, *failed], wire, endpoint, framing)
-        end = wire.end(framing) if wire is not None and goes_on else end
+            failure = _bent(render_error(then, exchange, endpoint), Pace(framing=framing), exchange)
+            return _with_headers(failure, turn.headers)
+        failed = _failure_events(then, exchange, endpoint)
+    placed = then is not None and _placed_at(then)
+    end = then.data if isinstance(then, Garbage) and not placed else b""
+    silences: dict[int, float] = {}
+    said = turn.body
+    if isinstance(said, list):
+        said, silences = _silences(said)
+        if wire is None:
+            raise _no_streams(endpoint)
+        pieces = wire.encode(said if placed else [*said, *failed], framing)
+        content_type = wire.content_type
+        end = wire.end(framing) if goes_on else end
     elif isinstance(turn.body, dict):
         pieces, content_type = [endpoint.whole.encode(turn.body, framing)], endpoint.whole.content_type
     else:
@@ -739,32 +1045,40 @@ def _raw(turn: Raw, exchange: Exchange, endpoint: Endpoint, pace: Pace) -> Respo
         content_type = _content_type(pieces[0])
     if failed and wire is not None and not isinstance(turn.body, list):
         pieces += wire.encode(failed, framing)
-    pauses = {len(pieces): turn.then.seconds} if isinstance(turn.then, Stall) and turn.then.seconds is not None else {}
-    if end:
-        pieces.append(end)
     headers: HeaderItems = (("content-type", content_type),)
-    if framing.gzip:
-        headers = (*headers, ("content-encoding", "gzip"))
+    kind = coding(framing)
+    if kind is not None:
+        headers = (*headers, ("content-encoding", kind))
     if turn.headers:
         headers = _over(headers, turn.headers)
-    if turn.then is None and len(pieces) == 1 and framing.split is None and not framing.gzip:
+    if then is not None and placed:
+        if isinstance(said, list) and wire is not None:
+            steps = _in_events(said, then, failed, wire, silences, framing, exchange, len(said))
+            return Response(turn.status, headers, steps=tuple(steps))
+        if exchange.stream:
+            steps = _broken_off(cut(pack(pieces, framing), framing), then, exchange)
+            return Response(turn.status, headers, steps=tuple(steps))
+        return _said_whole(turn.status, headers, pieces, {}, then, framing, exchange)
+    if isinstance(then, Stall) and then.seconds is not None:
+        silences[len(pieces)] = silences.get(len(pieces), 0.0) + then.seconds
+    if end:
+        pieces.append(end)
+    if then is None and len(pieces) == 1 and framing.split is None and kind is None and not silences:
         return Response(turn.status, headers, pieces[0])
-    steps: list[Step] = _paced(pieces, pauses, framing) if pauses else [*cut(pieces, framing)]
+    last: list[Step] = _paced(pieces, silences, framing) if silences else [*cut(pack(pieces, framing), framing)]
     if not goes_on and not failed:
-        steps.extend(_after(turn.then, exchange))
-    return Response(turn.status, headers, steps=tuple(steps))
+        last.extend(_after(then, exchange))
+    return Response(turn.status, headers, steps=tuple(last))
 
 
-def _raw_events(events: list[Any], wire: Wire | None, endpoint: Endpoint, framing: Framing) -> tuple[list[bytes], str]:
-    if wire is None:
-        raise ScriptMismatchError(
-            sentence(
-                "The turn is a Raw with a list of stream events.",
-                f"{endpoint.dialect.label} {endpoint.operation} has no streams.",
-                'Write Raw({…}) or Raw(b"…").',
-            )
+def _no_streams(endpoint: Endpoint) -> ScriptMismatchError:
+    return ScriptMismatchError(
+        sentence(
+            "The turn is a Raw with a list of stream events.",
+            f"{endpoint.dialect.label} {endpoint.operation} has no streams.",
+            'Write Raw({…}) or Raw(b"…").',
         )
-    return wire.encode(events, framing), wire.content_type
+    )
 
 
 def _content_type(body: bytes) -> str:
@@ -781,20 +1095,42 @@ def _content_type(body: bytes) -> str:
 
 
 _TIMEOUT_KINDS: Final = (("Connect", "connect"), ("Pool", "pool"), ("Write", "write"))
+_PHASES: Final[Mapping[str, FaultKind]] = {
+    "connect": "connect_timeout",
+    "read": "read_timeout",
+    "write": "write_timeout",
+    "pool": "pool_timeout",
+    "total": "total_timeout",
+}
+"""The time-outs that a `TimeoutError` can name."""
+_BENEATH: Final[Mapping[str, FaultKind]] = {
+    "builtins.ConnectionError": "connect",
+    "builtins.ConnectionRefusedError": "connect",
+    "builtins.ConnectionResetError": "reset",
+    "builtins.ConnectionAbortedError": "disconnect",
+    "builtins.BrokenPipeError": "disconnect",  # clients go on to read when they can't write, and find it closed
+    "http.client.RemoteDisconnected": "disconnect",
+    "socket.gaierror": "dns",
+    "ssl.SSLCertVerificationError": "certificate",
+    "ssl.SSLError": "tls",
+}
+"""The exceptions of the standard library that become the client's own; a class that extends one is raised as it is."""
 
 
 def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     error = turn.instance()
-    text = str(error)
-    if type(error) is TimeoutError:
-        kind, seconds = _patience(timeouts)
-        return Rendered(Fault(kind, text), waited=seconds or 0.0)
-    if type(error).__module__ == "builtins" and isinstance(error, ConnectionError):
-        if isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError)):
-            return Rendered(Fault("disconnect", text))
-        return Rendered(Fault("connect", text))
+    text = str(error) if error.args else ""  # without any, those of TLS say "()"
+    kind = type(error)
+    if kind is TimeoutError:
+        if text in _PHASES:
+            return Rendered(Fault(_PHASES[text]), waited=getattr(timeouts, text) or 0.0)
+        patience, seconds = _patience(timeouts)
+        return Rendered(Fault(patience, text), waited=seconds or 0.0)
+    beneath = _BENEATH.get(f"{kind.__module__}.{kind.__qualname__}")
+    if beneath is not None:
+        return Rendered(Fault(beneath, text))
     waited = 0.0
-    name = type(error).__name__
+    name = kind.__name__
     if "Timeout" in name:
         phase = next((attribute for word, attribute in _TIMEOUT_KINDS if word in name), "read")
         waited = getattr(timeouts, phase) or 0.0

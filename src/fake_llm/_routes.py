@@ -45,6 +45,7 @@ _WILD: Final = tuple(
 )
 
 
+@lru_cache(maxsize=1024)
 def known_provider(host: str) -> Provider | None:
     """The provider of a host as it stands in the table: a name, with its port where that isn't the usual one."""
     found = _EXACT.get(host)

@@ -46,6 +46,7 @@ __all__ = [
     "Verbatim",
     "as_script",
     "as_turn",
+    "is_fault",
 ]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
@@ -78,6 +79,11 @@ class Broken:
         return _made(self.error)
 
 
+def is_fault(error: BaseException) -> bool:
+    """Whether a function that raises it scripts a fault: it is what the standard library raises of a connection."""
+    return isinstance(error, (TimeoutError, ConnectionError)) or type(error).__module__ in ("socket", "ssl")
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """A turn that is decided when the request is there."""
@@ -107,6 +113,14 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
         ScriptError: It can't be one.
     """
     if isinstance(value, TURN_TYPES):
+        if isinstance(value, Error) and value.after_events is not None:
+            raise ScriptError(
+                sentence(
+                    f"{where} got {value!r} as a turn.",
+                    "An error in place of an answer has no events before it.",
+                    f'Write Reply("text", then={value!r}), or leave after_events= out.',
+                )
+            )
         return value
     if isinstance(value, PART_TYPES):
         return Reply(value)
@@ -141,7 +155,7 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
 def as_script(value: Any) -> tuple[Turn, ...]:
     """A list of turns, or a single turn that stands for a script of one."""
     if isinstance(value, TURN_TYPES) and not isinstance(value, Function):
-        return (value,)
+        return (as_turn(value),)
     single = (
         isinstance(value, (str, bytes, Mapping, BaseException, *PART_TYPES, type))
         or as_structured(value) is not None

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import orjson
 
@@ -51,6 +51,7 @@ __all__ = [
     "check_chunk_size",
     "check_json",
     "check_number",
+    "check_stalls",
     "check_switch",
     "check_type",
     "check_unicode",
@@ -491,39 +492,95 @@ PART_TYPES = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Disconnect(_Value):
-    """The connection breaks after the parts given.
+    """The connection breaks: after the parts given, or at a place in the answer as it would have been.
+
+    Args:
+        after_bytes: The place: so many bytes of the body have been sent, as they travel (compressed where they are), and
+            `call.response.body` has them. 0 is after the headers.
+        after_events: The place: so many events of the stream have been sent whole, the terminator (`[DONE]`) among them.
+            An answer that isn't streamed has none: its body doesn't come at all.
+        reset: Whether it is reset, as by a proxy that dies; else the peer closes it. Clients tell the two apart.
+
+    Raises:
+        ScriptError: Both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=Disconnect())
     Reply('Hel', then=Disconnect())
+    >>> Reply("Hello there", then=Disconnect(after_events=2))
+    Reply('Hello there', then=Disconnect(after_events=2))
     """
+
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
+    reset: bool = dataclasses.field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_place(self)
+        check_switch(self.reset, "Disconnect", "reset")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Stall(_Value):
     """Nothing more comes: until the client's own read time-out, or for `seconds`, after which it goes on.
 
+    With `seconds` it may stand among the wire events too, in what `edit=` returns and in the list of a `Raw`.
+
+    Args:
+        seconds: Without them, what ends the silence is the client's own read time-out.
+        after_bytes: The place, as in `Disconnect`.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: Seconds that can't be, both places, or one that isn't a whole number.
+
     >>> Reply("Hel", then=Stall())
     Reply('Hel', then=Stall())
+    >>> Reply("Hello", edit=lambda events: [events[0], Stall(6), *events[1:]]).parts
+    ('Hello',)
     """
 
     seconds: float | None = None
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_number(self.seconds, "Stall", "seconds")
+        check_place(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EndOfStream(_Value):
-    """The stream ends cleanly, without the vendor's closing events.
+    """The stream ends cleanly, without the vendor's closing events, or at a place in the answer as it would have been.
+
+    Args:
+        after_bytes: The place, as in `Disconnect`; of a whole answer it leaves the beginning of its JSON.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: Both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=EndOfStream())
     Reply('Hel', then=EndOfStream())
     """
 
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_place(self)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Garbage(_Value):
     """Bytes that don't belong there, as they are; then the stream ends.
+
+    Args:
+        data: The bytes.
+        after_bytes: The place, as in `Disconnect`.
+        after_events: The place, as in `Disconnect`.
+
+    Raises:
+        ScriptError: What isn't bytes, both places, or one that isn't a whole number.
 
     >>> Reply("Hel", then=Garbage(b"<html>"))
     Reply('Hel', then=Garbage(b'<html>'))
@@ -532,25 +589,36 @@ class Garbage(_Value):
     _positional: ClassVar[tuple[str, ...]] = ("data",)
 
     data: bytes
+    after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, bytes):
             raise ScriptError(sentence(f"Garbage got {self.data!r}.", "It takes bytes.", 'Write Garbage(b"…").'))
+        check_place(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Framing(_Value):
     r"""The same events in other bytes; `None` is what the vendor does.
 
+    What a framing has no place for does nothing there, so that one script serves every vendor: JSON lines have no
+    `id:`, the frames of AWS no line ends. `split`, `gzip` and `deflate` are about the body and are done everywhere.
+
     Args:
-        newline: The line end of SSE: `"\n"`, `"\r\n"` or `"\r"`.
-        space: Whether a blank follows `data:`.
+        newline: The line end: `"\n"`, `"\r\n"` or `"\r"`; of SSE, of JSON lines, of a streamed JSON array.
+        space: Whether a blank follows `data:`, in SSE.
         ids: Whether each SSE event has an `id:` line.
         comment: A comment line between SSE events.
-        blank_lines: Blank lines after each event, 1 or more.
-        split: Cut the body into pieces of so many bytes.
-        gzip: Compress the body.
-        bom: Begin with a byte order mark.
+        between: Lines that stand between SSE events as a frame of their own: `"event: ping"`, `"data:"`, `"retry: 500"`.
+        multiline: Whether the payload of an SSE event stands on several `data:` lines.
+        blank_lines: Blank lines after each event, 1 or more; in JSON lines and arrays beyond what ends a line.
+        split: What arrives in one read: so many bytes, one of the `"characters"`, one of the `"lines"`, or a list of the
+            places where the body is cut, counted in bytes. Without it, one event. Only numbers cut what is no text: a
+            compressed body, the frames of AWS.
+        gzip: Compress the body, for a client that offers it by `Accept-Encoding`; others get it plain, as of any server.
+        deflate: The same with the other coding.
+        bom: Begin with a byte order mark; the frames of AWS have none.
         ascii: Escape everything beyond ASCII.
         padding: Pad events as the vendor does to hide their length.
 
@@ -566,11 +634,14 @@ class Framing(_Value):
     ids: bool | None = None
     comment: str | None = None
     blank_lines: int | None = None
-    split: int | None = None
+    split: int | Literal["characters", "lines"] | Sequence[int] | None = None
     gzip: bool | None = None
     bom: bool | None = None
     ascii: bool | None = None
     padding: bool | None = None
+    between: str | None = None
+    multiline: bool | None = None
+    deflate: bool | None = None
 
     def __post_init__(self) -> None:
         if self.newline not in (None, "\n", "\r\n", "\r"):
@@ -581,7 +652,7 @@ class Framing(_Value):
                     'Write newline="\\n", "\\r\\n" or "\\r".',
                 )
             )
-        for name in ("space", "ids", "gzip", "bom", "ascii", "padding"):
+        for name in ("space", "ids", "gzip", "bom", "ascii", "padding", "multiline", "deflate"):
             if getattr(self, name) is not None:
                 check_switch(getattr(self, name), "Framing", name)
         check_type(self.comment, (str,), "Framing", "comment", 'comment="keep-alive"')
@@ -591,14 +662,51 @@ class Framing(_Value):
                     f"Framing got comment={self.comment!r}.", "A comment is one line.", 'Write comment="keep-alive".'
                 )
             )
-        for name in ("blank_lines", "split"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-                raise ScriptError(
-                    sentence(
-                        f"Framing got {name}={value!r}.", f"{name} is a whole number, 1 or more.", f"Write {name}=1."
-                    )
+        check_type(self.between, (str,), "Framing", "between", 'between="event: ping"')
+        if self.between is not None and not all(_FIELD.match(line) for line in self.between.split("\n")):
+            raise ScriptError(
+                sentence(
+                    f"Framing got between={self.between!r}.",
+                    "It is one line or several of server-sent events, without an empty one.",
+                    'Write between="event: ping", "data:" or ": keep-alive".',
                 )
+            )
+        if self.gzip and self.deflate:
+            raise ScriptError(
+                sentence("Framing got both gzip=True and deflate=True.", "A body has one coding.", "Write one of them.")
+            )
+        if self.blank_lines is not None and not _is_count(self.blank_lines):
+            raise ScriptError(
+                sentence(
+                    f"Framing got blank_lines={self.blank_lines!r}.",
+                    "blank_lines is a whole number, 1 or more.",
+                    "Write blank_lines=1.",
+                )
+            )
+        self._check_split()
+
+    def _check_split(self) -> None:
+        """Freeze a list of places, and refuse what can't be one."""
+        split: Any = self.split
+        if split is None or _is_count(split) or split in ("characters", "lines"):
+            return
+        if isinstance(split, (list, tuple)) and split and all(map(_is_count, split)):
+            object.__setattr__(self, "split", tuple(split))
+            return
+        raise ScriptError(
+            sentence(
+                f"Framing got split={split!r}.",
+                'split is a whole number of bytes, 1 or more, "characters", "lines", or a list of places in bytes.',
+                'Write split=1, split="characters" or split=[10, 25].',
+            )
+        )
+
+
+_FIELD: Final = re.compile(r"[^\r:]*:[^\r]*\Z|[a-z]+\Z")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -610,7 +718,9 @@ class Error(_Value):
         message: The message; without one, the vendor's own.
         retry_after: Seconds, as the vendor's own header says them.
         headers: More headers; they win.
-        body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are.
+        body: The body, in place of the vendor's: a dict as JSON, `bytes`/`str` as they are. Inside a stream it is what the
+            vendor's error event says.
+        after_events: Only for `then=`: the place in the stream, as in `Disconnect`.
 
     Raises:
         ScriptError: An unknown name, a status that isn't an error.
@@ -626,6 +736,7 @@ class Error(_Value):
     retry_after: float | None = dataclasses.field(default=None, kw_only=True)
     headers: Mapping[str, str] | None = dataclasses.field(default=None, kw_only=True)
     body: Any = dataclasses.field(default=None, kw_only=True)
+    after_events: int | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if isinstance(self.kind, str) and self.kind not in ERROR_NAMES:
@@ -653,6 +764,7 @@ class Error(_Value):
         elif self.body is not None and not isinstance(self.body, bytes):
             check_json(self.body, "the body of Error")
         check_headers(self.headers, "Error")
+        check_place(self)
 
     @property
     def name(self) -> str:
@@ -677,6 +789,9 @@ NAME_OF_STATUS: Mapping[int, str] = {
     529: "overloaded",
 }
 
+Edit: TypeAlias = Callable[[list[Any]], Any]
+"""A function over the list of wire events that returns the list to send."""
+
 Then: TypeAlias = "Disconnect | Stall | EndOfStream | Garbage | Error"
 THEN_TYPES = (Disconnect, Stall, EndOfStream, Garbage, Error)
 
@@ -687,7 +802,7 @@ class Raw(_Value):
 
     Args:
         body: `bytes`/`str` as they are, a dict as a JSON body, a list of dicts as stream events in the
-            endpoint's own framing.
+            endpoint's own framing, with `Stall(seconds)` among them.
         status: The status code, from 200.
         headers: Headers; without a content type, one that fits the body.
         then: What happens after the body.
@@ -717,7 +832,9 @@ class Raw(_Value):
                     'Write Raw({"id": "x"}) or Raw(b"…").',
                 )
             )
-        if isinstance(self.body, list) and not all(isinstance(item, (dict, Event, str, bytes)) for item in self.body):
+        if isinstance(self.body, list) and not all(
+            isinstance(item, (dict, Event, str, bytes, Stall)) for item in self.body
+        ):
             raise ScriptError(
                 sentence(
                     f"Raw got the list {self.body!r}.",
@@ -725,6 +842,8 @@ class Raw(_Value):
                     'Write Raw([{"id": "x"}]), or Raw("[1, 2]") for a body that is a JSON array.',
                 )
             )
+        if isinstance(self.body, list):
+            check_stalls(self.body, "Raw")
         if isinstance(self.body, str):
             check_unicode(self.body, "the body of Raw")
         if isinstance(self.body, (dict, list)):
@@ -736,6 +855,7 @@ class Raw(_Value):
                     if isinstance(item, bytes)
                     else item
                     for item in self.body
+                    if not isinstance(item, Stall)
                 ]
                 if isinstance(self.body, list)
                 else self.body,
@@ -751,6 +871,14 @@ class Raw(_Value):
             )
         check_headers(self.headers, "Raw")
         check_type(self.then, THEN_TYPES, "Raw", "then", "then=Disconnect(), or another of them")
+        if self.then is not None and self.then.after_events is not None and not isinstance(self.body, list):
+            raise ScriptError(
+                sentence(
+                    f"Raw got then={self.then!r}.",
+                    "Its body is sent as it is: nobody knows where its events end.",
+                    "Write after_bytes=, or the events as a list: Raw([{…}, {…}]).",
+                )
+            )
         check_type(self.framing, (Framing,), "Raw", "framing", "framing=Framing(split=1)")
 
 
@@ -773,7 +901,8 @@ class Reply:
         logprobs: `(token, logprob)` pairs, or the vendor's own list; without one, made up when asked for.
         then: What happens after these parts have been streamed.
         framing: Other bytes for the same events.
-        edit: A function over the list of wire events just before framing; it returns the list to send.
+        edit: A function over the list of wire events just before framing; it returns the list to send, with
+            `Stall(seconds)` where the vendor is silent. A list is several, one after the other; `fake_llm.quirks` has some.
         extra: Merged into the vendor's body.
         headers: More headers; they win.
         choices: Further answers, for a request with `n` above 1: each a `str`, a list of parts or a `Reply`.
@@ -798,7 +927,7 @@ class Reply:
     logprobs: tuple[Any, ...] | None
     then: Then | None
     framing: Framing | None
-    edit: Callable[[list[Any]], Any] | None
+    edit: Edit | tuple[Edit, ...] | None
     extra: Mapping[str, Any] | None
     headers: Mapping[str, str] | None
     choices: tuple[Reply, ...]
@@ -818,7 +947,7 @@ class Reply:
         logprobs: Sequence[Any] | None = None,
         then: Then | None = None,
         framing: Framing | None = None,
-        edit: Callable[[list[Any]], Any] | None = None,
+        edit: Edit | Sequence[Edit] | None = None,
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         choices: Sequence[Any] = (),
@@ -841,14 +970,12 @@ class Reply:
             check_json(list(logprobs), "logprobs")
             _check_logprobs(logprobs)
         check_list(choices, "Reply", "choices", 'choices=["another answer"]')
-        if edit is not None and not callable(edit):
-            raise ScriptError(
-                sentence(
-                    f"Reply got edit={edit!r}.",
-                    "edit is a function over the list of wire events that returns the list to send.",
-                    "Write edit=lambda events: events.",
-                )
-            )
+        if isinstance(edit, (list, tuple)):
+            edit = tuple(edit)
+        for one in edit if isinstance(edit, tuple) else () if edit is None else (edit,):
+            _check_edit(one)
+        if edit == ():
+            raise _no_edit(edit)
         if extra is not None:
             check_json(dict(extra), "extra")
         if chunks is not None:
@@ -930,6 +1057,29 @@ _REPLY_DEFAULTS: dict[str, Any] = {
     "choices": (),
     "check": True,
 }
+
+
+def _check_edit(edit: Any) -> None:
+    if not callable(edit):
+        raise _no_edit(edit)
+    if getattr(edit, "__module__", None) == "fake_llm.quirks" and hasattr(edit, "__name__"):
+        raise ScriptError(
+            sentence(
+                f"Reply got edit=quirks.{edit.__name__}.",
+                "It is a function that gives an edit, and isn't one.",
+                f"Write edit=quirks.{edit.__name__}(…), with parentheses.",
+            )
+        )
+
+
+def _no_edit(edit: Any) -> ScriptError:
+    return ScriptError(
+        sentence(
+            f"Reply got edit={edit!r}.",
+            "edit is a function over the list of wire events that returns the list to send, or a list of such.",
+            "Write edit=lambda events: events.",
+        )
+    )
 
 
 def _as_choice(value: Any) -> Reply:
@@ -1107,6 +1257,18 @@ def check_text(value: Any, where: str) -> None:
         raise ScriptError(sentence(f"{where} got {value!r}.", f"{where} takes a str.", f'Write {where}("text").'))
 
 
+def check_stalls(events: Sequence[Any], where: str) -> None:
+    """Refuse a silence among wire events that never ends: what stands behind it would never be sent."""
+    if any(isinstance(item, Stall) and item.seconds is None for item in events):
+        raise ScriptError(
+            sentence(
+                f"{where} got Stall() among its events.",
+                "It lasts until the client's own read time-out, so nothing can follow it.",
+                "Write Stall(seconds) there, or then=Stall() and only the events before it.",
+            )
+        )
+
+
 def check_number(value: Any, where: str, name: str) -> None:
     """Refuse what isn't `None` or seconds, 0 or more."""
     if value is None:
@@ -1114,6 +1276,30 @@ def check_number(value: Any, where: str, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
         raise ScriptError(
             sentence(f"{where} got {name}={value!r}.", "A time is in seconds, 0 or more.", f"Write {name}=0.5.")
+        )
+
+
+def check_place(then: Then) -> None:
+    """Refuse what isn't a place in an answer."""
+    where = type(then).__name__
+    given = [name for name in ("after_bytes", "after_events") if getattr(then, name, None) is not None]
+    for name in given:
+        value = getattr(then, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ScriptError(
+                sentence(
+                    f"{where} got {name}={value!r}.",
+                    f"{name} is a whole number of {name.removeprefix('after_')}, 0 or more.",
+                    f"Write {name}=2.",
+                )
+            )
+    if len(given) > 1:
+        raise ScriptError(
+            sentence(
+                f"{where} got both after_bytes= and after_events=.",
+                "Each says where in the answer it happens.",
+                "Write one of them.",
+            )
         )
 
 

@@ -135,6 +135,7 @@ _OPTIONS: Final[Mapping[str, _Option]] = {
     "chunk_size": _Option("int", "characters in a chunk of an answer, 1 or more", "8"),
     "context_window": _Option("int", "tokens of the context window, 0 or more", "8192"),
     "reserve_completion": _Option("int", "tokens of it that are kept for the answer, 0 or more", "1024"),
+    "validate": _Option("bool", "whether a request that the real API refuses gets the vendor's own 400", "false"),
     "virtual_time": _Option("bool", "whether scripted delays take no time", "true"),
     "skip_backoff": _Option("bool", "whether the waits of SDKs between their retries take no time", "false"),
     "hosts": _Option(

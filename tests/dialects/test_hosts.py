@@ -712,7 +712,8 @@ FAILURES: tuple[tuple[str, Error, int, Any], ...] = (
                     },
                     "provider_name": None,
                 },
-            }
+            },
+            "user_id": "user_000000000000000000000000000",
         },
     ),
     (
@@ -904,6 +905,9 @@ def test_errors_say_how_long_to_wait_in_the_headers_of_the_host() -> None:
         azure, router, xai = post("azure"), post("openrouter"), post("xai")
     assert (azure.headers["retry-after"], azure.headers["retry-after-ms"]) == ("2", "1500")
     assert router.headers["x-ratelimit-reset"] == "1767225601500"
+    assert (xai.headers["retry-after"], xai.headers["retry-after-ms"]) == ("2", "1500")
+    with fake_llm.intercept(Error(429, retry_after=2)):
+        xai = post("xai")
     assert xai.headers["retry-after"] == "2"
     assert "retry-after-ms" not in xai.headers
 

@@ -23,6 +23,7 @@ SAID = {
     "chunk_size": ("3", "assert fake_llm._options.chunk_size == 3"),
     "context_window": ("2", "assert pytest.raises(RuntimeError, ask).match('maximum context length is 2 tokens')"),
     "reserve_completion": ("100", "assert fake_llm._options.reserve_completion == 100"),
+    "validate": ("false", "assert fake_llm._options.validate is False"),
     "virtual_time": ("true", "assert fake_llm._options.virtual_time is True"),
     "hosts": (
         "\n  llm.corp.example/base = openai\n  other.example=groq",

@@ -700,6 +700,20 @@ class Contents:
         """The name of a call, and its id where the model gives one."""
         return {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
 
+    @staticmethod
+    def joined(said: list[Any], more: Iterable[Any]) -> list[Any]:
+        """The parts of a stream, pieces of one text as one part."""
+        for part in more:
+            if part.text == "" and part.thought_signature is None:
+                continue
+            if said and part.text is not None and said[-1].text is not None and part.thought == said[-1].thought:
+                signature = part.thought_signature or said[-1].thought_signature
+                text = said[-1].text + part.text
+                said = [*said[:-1], part.model_copy(update={"text": text, "thought_signature": signature})]
+            else:
+                said = [*said, part]
+        return said
+
     @classmethod
     def whole(cls, heard: Heard, response: Any) -> None:
         cls.piece(heard, response)
@@ -712,7 +726,10 @@ class Contents:
         blocked = at(response, "prompt_feedback", "block_reason")
         heard.finish = heard.finish or at(blocked, "name")
         for index, candidate in enumerate(some(response.candidates)):
-            for part in some(at(candidate, "content", "parts")):
+            parts = some(at(candidate, "content", "parts"))
+            if not index:  # as it came, with the signatures of its thoughts
+                heard.native = {"role": "model", "parts": cls.joined((heard.native or {"parts": []})["parts"], parts)}
+            for part in parts:
                 if part.function_call is not None:
                     call = part.function_call
                     heard.call(len(heard.calls), id=call.id, name=call.name, arguments=dict(call.args or {}))
@@ -939,8 +956,10 @@ class CohereV2:
         heard.usage = cohere_spent(end.usage)
 
 
-def cohere_spent(counted: Any) -> Spent:
+def cohere_spent(counted: Any) -> Spent | None:
     tokens = counted.tokens
+    if tokens is None:
+        return None  # of an answer that broke off
     reasoning = at(tokens, "reasoning_tokens")
     return Spent(tokens.input_tokens, tokens.output_tokens, counted.cached_tokens, reasoning)
 
@@ -1043,7 +1062,6 @@ EVERYTHING = frozenset(
         "trio",
         "content filter",
         "names its model",
-        "compressed answers",
         "blank lines in a stream",
         "tool choice",
         "names its answers",
@@ -2425,7 +2443,6 @@ _BOTO3_LACKS = {
     "trio",
     "comments in a stream",
 }
-_BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
 _COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside a stream", "retries of streams"}
@@ -2443,7 +2460,7 @@ _COHERE_V1["can"] = (
     }
 )
 _INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
-_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream"}
 _CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
     "where": {"aws_region": "us-east-1"},
     "statuses": {"authentication": 403, "overloaded": 503},

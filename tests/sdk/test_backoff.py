@@ -38,6 +38,7 @@ class Loop:
         ask: One call; a coroutine function for an async client.
         answer: What ends it well.
         waits: How often it sleeps between three attempts.
+        told: What it waits where an answer says 3 seconds, and where it says 1.5; `None` for one that doesn't look.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Loop:
     ask: Callable[[], Any]
     answer: Any = "Hello"
     waits: int = 2
+    told: tuple[float, float] | None = (3, 1.5)
 
     @property
     def is_async(self) -> bool:
@@ -272,10 +274,13 @@ VOYAGE = Raw(
 REPLICATE = Raw("[]")
 
 
-def pair(name: str, requirement: str, asks: Any, answer: Any = "Hello") -> Iterator[Loop]:
+def pair(name: str, requirement: str, asks: Any, answer: Any = "Hello", **options: Any) -> Iterator[Loop]:
     for way, ask in zip(("sync", "async"), asks, strict=True):
-        yield Loop(f"{name} {way}", requirement, ask, answer)
+        yield Loop(f"{name} {way}", requirement, ask, answer, **options)
 
+
+ROUNDED = (3, 2)
+"""Of SDKs that know whole seconds only."""
 
 LOOPS: tuple[Loop, ...] = (
     *pair("openai", "openai", chat("openai", ("OpenAI", "AsyncOpenAI"), "gpt-5")),
@@ -290,21 +295,23 @@ LOOPS: tuple[Loop, ...] = (
     *pair("fireworks", "fireworks-ai>=1", chat("fireworks", ("Fireworks", "AsyncFireworks"), "gpt-oss-120b")),
     *pair("writer", "writer-sdk", chat("writerai", ("Writer", "AsyncWriter"), "palmyra-x5", "chat.chat")),
     *pair("cohere", "cohere>=7", (cohere_sync, cohere_async), COHERE),
-    Loop("zai", "zai-sdk", zai),
-    *pair("google-genai", "google-genai>=2", (genai_sync, genai_async)),
-    *(Loop(f"botocore {mode}", "boto3>=1.44", boto3_in(mode)) for mode in ("legacy", "standard")),
-    Loop("litellm sync", "litellm", litellm_sync, waits=1),  # its second attempt is the first of tenacity's
-    Loop("litellm async", "litellm", litellm_async, waits=0),
-    Loop("litellm's router", "litellm>=1.110", litellm_router),
+    Loop("zai", "zai-sdk", zai, told=None),
+    *pair("google-genai", "google-genai>=2", (genai_sync, genai_async), told=None),
+    Loop("botocore legacy", "boto3>=1.44", boto3_in("legacy"), told=None),
+    Loop("botocore standard", "boto3>=1.44", boto3_in("standard")),
+    Loop("litellm sync", "litellm", litellm_sync, waits=1, told=None),  # its second attempt is the first of tenacity's
+    Loop("litellm async", "litellm", litellm_async, waits=0, told=None),
+    Loop("litellm's router", "litellm>=1.110", litellm_router, told=None),
     *pair("mistralai", "mistralai>=3", (mistral_sync, mistral_async)),
-    *pair("replicate", "replicate", (replicate_sync, replicate_async), REPLICATE),
+    *pair("replicate", "replicate", (replicate_sync, replicate_async), REPLICATE, told=ROUNDED),
     *pair("openrouter", "openrouter", (openrouter_sync, openrouter_async)),
-    Loop("huggingface_hub", "huggingface_hub>=2", hub),
-    *pair("voyageai", "voyageai", (voyage_sync, voyage_async), VOYAGE),
-    Loop("azure-ai-inference sync", "azure-ai-inference", azure_sync, waits=1),  # its first retry is at once
-    Loop("azure-ai-inference async", "azure-ai-inference", azure_async, waits=1),
-    *pair("ibm-watsonx-ai", "ibm-watsonx-ai", (watsonx_sync, watsonx_async)),
-    *pair("ai21", "ai21>=4", (ai21_sync, ai21_async)),
+    Loop("huggingface_hub", "huggingface_hub>=2", hub, told=(4, 3)),
+    *pair("voyageai", "voyageai", (voyage_sync, voyage_async), VOYAGE, told=None),
+    # its first retry is at once
+    Loop("azure-ai-inference sync", "azure-ai-inference", azure_sync, waits=1, told=ROUNDED),
+    Loop("azure-ai-inference async", "azure-ai-inference", azure_async, waits=1, told=ROUNDED),
+    *pair("ibm-watsonx-ai", "ibm-watsonx-ai", (watsonx_sync, watsonx_async), told=None),
+    *pair("ai21", "ai21>=4", (ai21_sync, ai21_async), told=None),
 )
 
 loops = pytest.mark.parametrize(
@@ -393,6 +400,21 @@ def test_one_error_is_the_end_of_every_loop(loop: Loop, slept: list[float]) -> N
     assert [len(group) for group in calls.grouped()] == [len(calls)]
     assert 1 < len(calls) < 200
     assert [seconds for seconds in slept if seconds > 0] == []
+
+
+@loops
+def test_what_an_answer_says_to_wait_is_what_an_sdk_that_looks_waits(loop: Loop, slept: list[float]) -> None:
+    waited = []
+    for seconds in (3, 1.5):
+        with fake_llm.intercept() as fake:
+            fake.when(operation=ANY).reply(Error(503, retry_after=seconds), loop.answer)
+            loop.run()
+        waited.append(made(fake)[0].waited)
+
+    if loop.told is None:
+        assert 3 not in waited
+    else:
+        assert waited == list(loop.told)
 
 
 # --- many at once -------------------------------------------------------------------------------
@@ -521,3 +543,11 @@ def test_after_the_block_nothing_is_left_of_it() -> None:
     with fake_llm.intercept():
         pass
     assert {name: getattr(sys.modules[name], "time", None) for name in before} == before
+
+
+@needs("google-genai>=1.50", "aiohttp")
+def test_on_aiohttp_google_asks_again_by_itself() -> None:
+    """Once, where no connection comes about, after 1 to 10 seconds, whatever it is told of retries."""
+    with fake_llm.intercept([ConnectionError(), "Hello"]) as fake:
+        assert asyncio.run(genai_async()).text == "Hello"
+        assert 1 <= fake.calls[0].waited <= 10

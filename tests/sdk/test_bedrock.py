@@ -522,7 +522,6 @@ def test_tokens_of_either_kind_of_request() -> None:
     [
         {"invokeModel": {"body": b"no json"}},
         {"invokeModel": {"body": b"[]"}},
-        {"converse": {"messages": [{"role": "assistant", "content": [{"text": "Hi"}]}]}},
     ],
 )
 def test_what_cannot_be_counted(given: Any) -> None:

@@ -244,9 +244,7 @@ CASES: tuple[Case, ...] = (
         needs=("comments in a stream",),
         modes=("stream", "helper"),
     ),
-    dataclasses.replace(
-        talks("compressed", Reply(ODD, framing=Framing(gzip=True)), text=ODD), needs=("compressed answers",)
-    ),
+    talks("compressed", Reply(ODD, framing=Framing(gzip=True)), text=ODD),
     talks("ascii", Reply(ODD, framing=Framing(ascii=True)), text=ODD),
     talks("padded", Reply("It is sunny.", framing=Framing(padding=True)), text="It is sunny."),
     calls_tools("tool call", PARIS, CALLED_PARIS),

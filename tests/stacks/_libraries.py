@@ -123,11 +123,16 @@ class Httpx(Library):
         "write_timeout": "WriteTimeout",
         "pool_timeout": "PoolTimeout",
         "connect": "ConnectError",
+        "dns": "ConnectError",
+        "certificate": "ConnectError",
+        "tls": "ConnectError",
+        "reset": "ReadError",
         "disconnect": "RemoteProtocolError",
     }
     middle: Mapping[str, str] = {
         "read_timeout": "ReadTimeout",
         "total_timeout": "ReadTimeout",
+        "reset": "ReadError",
         "disconnect": "RemoteProtocolError",
     }
 
@@ -194,11 +199,16 @@ class Requests(Library):
         "write_timeout": "ConnectionError",
         "pool_timeout": "ConnectionError",
         "connect": "ConnectionError",
+        "dns": "ConnectionError",
+        "certificate": "requests.exceptions.SSLError",
+        "tls": "requests.exceptions.SSLError",
+        "reset": "ConnectionError",
         "disconnect": "ConnectionError",
     }
     middle: Mapping[str, str] = {
         "read_timeout": "ConnectionError",
         "total_timeout": "ConnectionError",
+        "reset": "requests.exceptions.ChunkedEncodingError",
         "disconnect": "requests.exceptions.ChunkedEncodingError",
     }
 
@@ -239,11 +249,16 @@ class Aiohttp(Library):
         "write_timeout": "SocketTimeoutError",
         "pool_timeout": "ConnectionTimeoutError",
         "connect": "ClientConnectorError",
+        "dns": "ClientConnectorDNSError",
+        "certificate": "ClientConnectorCertificateError",
+        "tls": "ClientConnectorSSLError",
+        "reset": "ClientOSError",
         "disconnect": "ServerDisconnectedError",
     }
     middle: Mapping[str, str] = {
         "read_timeout": "SocketTimeoutError",
         "total_timeout": "builtins.TimeoutError",
+        "reset": "ClientPayloadError",
         "disconnect": "ClientPayloadError",
     }
     keeps = Library.keeps - {"OSError"}  # it makes each one its own, as it does with those of a socket
@@ -305,16 +320,22 @@ class Botocore(Library):
         "write_timeout": "botocore.exceptions.ConnectionClosedError",
         "pool_timeout": "botocore.exceptions.ConnectTimeoutError",
         "connect": "botocore.exceptions.EndpointConnectionError",
+        "dns": "botocore.exceptions.EndpointConnectionError",
+        "certificate": "botocore.exceptions.SSLError",
+        "tls": "botocore.exceptions.SSLError",
+        "reset": "botocore.exceptions.ConnectionClosedError",
         "disconnect": "botocore.exceptions.ConnectionClosedError",
     }
     middle: Mapping[str, str] = {
         "read_timeout": "urllib3.exceptions.ReadTimeoutError",
         "total_timeout": "urllib3.exceptions.ReadTimeoutError",
+        "reset": "urllib3.exceptions.ProtocolError",
         "disconnect": "urllib3.exceptions.ProtocolError",
     }
     whole: Mapping[str, str] = {
         "read_timeout": "botocore.exceptions.ReadTimeoutError",
         "total_timeout": "botocore.exceptions.ReadTimeoutError",
+        "reset": "botocore.exceptions.ConnectionClosedError",
         "disconnect": "botocore.exceptions.ConnectionClosedError",
     }
 
@@ -363,11 +384,16 @@ class Lm15(Library):
         "write_timeout": "WriteTimeout",
         "pool_timeout": "TransportError",
         "connect": "ConnectError",
+        "dns": "ConnectError",
+        "certificate": "ConnectError",
+        "tls": "ConnectError",
+        "reset": "ReadError",
         "disconnect": "ReadError",
     }
     middle: Mapping[str, str] = {
         "read_timeout": "ReadTimeout",
         "total_timeout": "ReadTimeout",
+        "reset": "ReadError",
         "disconnect": "ProtocolError",
     }
 

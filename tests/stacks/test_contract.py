@@ -27,7 +27,7 @@ from fake_llm._model import Fault, Pause, Response, Step
 from fake_llm._stacks import STACKS
 from stacks._libraries import LIBRARIES, Got, Library, each, run
 from stacks._pairwise import pairwise
-from stacks._servers import BROKEN, full, gone, served
+from stacks._servers import BROKEN, full, gone, served, unknown, untrusted
 from stacks._support import HOST, URL, Refused, Scripted, block, enter, leave
 
 # httpx leaves generators of its own to the collector; on trio these are warned of.
@@ -455,7 +455,19 @@ async def test_other_hosts_reach_the_network(library: Library, server: str) -> N
 
 # --- faults ----------------------------------------------------------------------------------------
 
-KINDS = ("read_timeout", "connect_timeout", "write_timeout", "pool_timeout", "total_timeout", "connect", "disconnect")
+KINDS = (
+    "read_timeout",
+    "connect_timeout",
+    "write_timeout",
+    "pool_timeout",
+    "total_timeout",
+    "connect",
+    "dns",
+    "certificate",
+    "tls",
+    "reset",
+    "disconnect",
+)
 
 
 @each()
@@ -472,7 +484,7 @@ async def test_a_fault_before_the_answer_is_the_librarys_own_exception(library: 
 
 
 @each()
-@pytest.mark.parametrize("kind", ["read_timeout", "total_timeout", "disconnect"])
+@pytest.mark.parametrize("kind", ["read_timeout", "total_timeout", "reset", "disconnect"])
 async def test_a_fault_in_the_middle_is_the_librarys_own_exception(library: Library, kind: Any) -> None:
     streamed = library.error(library.middle[kind])
     whole = library.error((library.whole or library.middle)[kind])
@@ -491,13 +503,14 @@ async def test_a_fault_in_the_middle_is_the_librarys_own_exception(library: Libr
 
 
 @each()
-@pytest.mark.parametrize("kind", KINDS)
-async def test_no_kind_of_fault_breaks_a_body_with_another_error_than_the_librarys(library: Library, kind: Any) -> None:
+async def test_no_kind_of_fault_breaks_a_body_with_another_error_than_the_librarys(library: Library) -> None:
     """Kinds that no real body can have are still some exception that code for real trouble catches."""
     every = {library.error(name) for name in {**library.before, **library.middle}.values()}
     async with opened(library) as client:
-        with block(Scripted(Response(200, steps=(b"a", Fault(kind))))), pytest.raises(tuple(every)):
-            await read(library, await library.open(client))
+        for kind in KINDS:
+            fault = Fault(kind)  # type: ignore[arg-type]
+            with block(Scripted(Response(200, steps=(b"a", fault)))), pytest.raises(tuple(every)):
+                await read(library, await library.open(client))
 
 
 class OwnError(Exception):
@@ -540,9 +553,14 @@ REAL_FAULTS: dict[str, tuple[str, str]] = {
     "silent": ("read_timeout", "before"),
     "closing": ("disconnect", "before"),
     "gone": ("connect", "before"),
+    "resetting": ("reset", "before"),
+    "unknown": ("dns", "before"),
+    "untrusted": ("certificate", "before"),
+    "plain": ("tls", "before"),
     "full": ("connect_timeout", "before"),
     "deaf": ("write_timeout", "before"),
     "stalling": ("read_timeout", "middle"),
+    "resetting later": ("reset", "middle"),
     "breaking off": ("disconnect", "middle"),
 }
 
@@ -551,8 +569,11 @@ REAL_FAULTS: dict[str, tuple[str, str]] = {
 def breaking(how: str) -> Iterator[str]:
     if how == "gone":
         yield gone()
-    elif how == "full":
-        with full() as url:
+    elif how in ("full", "unknown", "untrusted"):
+        with {"full": full, "unknown": unknown, "untrusted": untrusted}[how]() as url:
+            yield url
+    elif how == "plain":
+        with untrusted(BROKEN[how]) as url:
             yield url
     else:
         with served(BROKEN[how]) as url:
@@ -560,12 +581,18 @@ def breaking(how: str) -> Iterator[str]:
 
 
 @each()
-@pytest.mark.parametrize("how", list(REAL_FAULTS))
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.slow] if how == "resetting later" else []) for how in REAL_FAULTS]
+)
 async def test_faults_are_what_the_library_raises_for_a_real_server(library: Library, how: str) -> None:
     kind, where = REAL_FAULTS[how]
     body = b"x" * 20_000_000 if how == "deaf" else b"{}"
     if how == "deaf" and library.name == "aiohttp":
         pytest.skip("needs a time-out for writing")
+    if how == "unknown" and library.mode == "uvloop":
+        pytest.skip("needs a loop that looks names up by the socket module")
+    if how == "untrusted":
+        pytest.importorskip("cryptography")
 
     # only what is meant may run out: a busy machine is late with all else
     read_limit = 0.15 if how in ("silent", "deaf", "stalling") else 30
@@ -588,6 +615,31 @@ async def test_faults_are_what_the_library_raises_for_a_real_server(library: Lib
         with block(Scripted(answer)):
             scripted = await fails(URL, whole=whole)
         assert scripted is really
+
+
+@each()
+@pytest.mark.parametrize("how", ["whole", "streamed"])
+async def test_a_body_shorter_than_its_length_is_what_it_is_of_a_real_server(library: Library, how: str) -> None:
+    async def outcome(url: str) -> tuple[bytes, type[Exception] | None]:
+        got = b""
+        async with opened(library, read=30) as client:
+            try:
+                if how == "whole":
+                    return (await library.send(client, url)).body, None
+                response = await library.open(client, url)
+                try:
+                    async for piece in library.pieces(response):
+                        got += piece
+                finally:
+                    await library.leave(response)
+            except Exception as error:
+                return got, type(error)
+        return got, None
+
+    with served(BROKEN["short"]) as url:
+        really = await outcome(url)
+    with block(Scripted(Response(200, steps=(b"a", Fault("disconnect")), length=10))):
+        assert await outcome(URL) == really
 
 
 # --- time-outs of the whole exchange ---------------------------------------------------------------

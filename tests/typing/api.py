@@ -40,6 +40,8 @@ from fake_llm import (
     UnusedReplyError,
     Usage,
     intercept,
+    quirks,
+    sweep,
 )
 
 
@@ -128,15 +130,25 @@ reply = Reply(
     logprobs=[("Hello", -0.1)],
     then=Stall(seconds=1),
     framing=Framing(ids=True, comment="keep-alive"),
-    edit=lambda events: events[:-1],
+    edit=[lambda events: events[:-1], quirks.no_tool_index(), quirks.tool_ids(None)],
     extra={"service_tier": "flex"},
     headers={"x-request-id": "req_1"},
     choices=["Hi", Reply("Hey"), ["a", ToolCall("b")]],
     check=False,
 )
-for then in (Disconnect(), Stall(), EndOfStream(), Error("overloaded"), Garbage(b"\xff")):
+for then in (
+    Disconnect(),
+    Disconnect(after_bytes=3, reset=True),
+    Stall(2, after_events=3),
+    Stall(),
+    EndOfStream(),
+    Error("overloaded"),
+    Garbage(b"\xff"),
+):
     Reply("a", then=then)
 assert_type(reply.usage, Usage | None)
+Reply(edit=quirks.shifted_tool_index(by=2))
+Reply(edit=lambda events: events)
 
 
 # A block, sync and async, gives a `FakeLLM`.
@@ -310,3 +322,9 @@ on_the_way: tuple[type[FakeLLMFailure], ...] = (
     UnknownEndpointError,
     UnscriptedCallError,
 )
+
+swept: list[sweep.Swept] = sweep.cuts("Hi", then=[Disconnect(), EndOfStream()], every="byte", provider="anthropic")
+swept += sweep.splits(Reply("Hi", framing=Framing(split="characters")), every="event")
+Framing(split=[3, 4], deflate=True, between="event: ping", multiline=True)
+with sweep.as_assertions(), intercept(swept[0]):
+    pass

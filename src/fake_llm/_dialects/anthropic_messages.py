@@ -30,12 +30,12 @@ from fake_llm._dialect import (
     parsed_arguments,
     string,
 )
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import (
     AUTO,
     HeaderItems,
     Message,
     Request,
-    Response,
     SentToolCall,
     ToolChoice,
     ToolResult,
@@ -753,70 +753,67 @@ _BAD_REQUEST: Final = "There was an issue with the format or content of your req
 _NO_CREDIT: Final = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."
 _WINDOW: Final = 200_000
 
-_ERRORS: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "invalid_request_error", _BAD_REQUEST),
-    "authentication": (401, "authentication_error", "invalid x-api-key"),
-    "permission": (403, "permission_error", "Your API key does not have permission to use the specified resource."),
-    "not_found": (404, "not_found_error", "model: {model}"),
-    "request_too_large": (413, "request_too_large", "Request exceeds the maximum size"),
-    "context_length": (400, "invalid_request_error", "prompt is too long: {tokens} tokens > 200000 maximum"),
-    "content_filter": (400, "invalid_request_error", "Output blocked by content filtering policy"),
-    "rate_limit": (
-        429,
-        "rate_limit_error",
-        "This request would exceed your account's rate limit. Please try again later.",
-    ),
-    "quota": (400, "invalid_request_error", _NO_CREDIT),
-    "server_error": (500, "api_error", "Internal server error"),
-    "unavailable": (503, "api_error", "Service unavailable"),
-    "overloaded": (529, "overloaded_error", "Overloaded"),
-    "timeout": (504, "timeout_error", "Request timed out"),
-}
 _RETRIED: Final = frozenset({429, 529})
 _UNDECIDED: Final = frozenset({408, 409})
 
 
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer."""
-    status, kind, text = _said(exchange, error)
-    request_id = _request_id(exchange.ids)
-    body = {"type": "error", "error": {"type": kind, "message": text}, "request_id": request_id}
-    return Response(status, _failure_headers(exchange, error, status, request_id), _json.compact(body))
+def _request_of(exchange: Exchange) -> str:
+    return _request_id(exchange.ids)
 
 
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same in the middle of a stream; there it has `details` and no `request_id`."""
-    _, kind, text = _said(exchange, error)
-    return [{"type": "error", "error": {"details": None, "type": kind, "message": text}}]
+def _error_body(said: Said) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": said.type, "message": said.message}, "request_id": said.id}
 
 
-def _said(exchange: Exchange, error: Error) -> tuple[int, str, str]:
-    status, kind, text = _ERRORS[error.name]
-    if error.kind == 402:
-        kind, text = "billing_error", _NO_CREDIT
-    if isinstance(error.kind, int):
-        status = error.kind
-    if error.message is not None:
-        return status, kind, error.message
-    return (
-        status,
-        kind,
-        text.replace("{model}", exchange.model).replace("{tokens}", str(max(exchange.usage.input_tokens, _WINDOW + 1))),
-    )
+def _error_event(said: Said) -> list[WireEvent]:
+    """In the middle of a stream it has `details` and no `request_id`."""
+    return [{"type": "error", "error": {"details": None, "type": said.type, "message": said.message}}]
 
 
-def _failure_headers(exchange: Exchange, error: Error, status: int, request_id: str) -> HeaderItems:
-    headers = [("content-type", "application/json")]
-    if status in _RETRIED:
-        headers.append(("x-should-retry", "true"))
-    elif status < 500 and status not in _UNDECIDED:
-        headers.append(("x-should-retry", "false"))
-    if error.retry_after is not None:
-        headers.append(("retry-after", f"{error.retry_after:g}"))
-    if status == 429:
-        headers += _limits(exchange.created, spent=True)
-    headers.append(("request-id", request_id))
-    return (*headers, *_FIXED_HEADERS)
+def _places(exchange: Exchange, error: Error) -> Mapping[str, str]:
+    return {"tokens": str(max(exchange.usage.input_tokens, _WINDOW + 1))}
+
+
+def _error_headers(said: Said) -> HeaderItems:
+    retried: HeaderItems = ()
+    if said.status in _RETRIED:
+        retried = (("x-should-retry", "true"),)
+    elif said.status < 500 and said.status not in _UNDECIDED:
+        retried = (("x-should-retry", "false"),)
+    limited = said.status == 429
+    limits = (("retry-after", "1"), *_limits(said.exchange.created, spent=True)) if limited else ()
+    return (*retried, *limits, ("request-id", said.id), *_FIXED_HEADERS)
+
+
+ERRORS: Final = Errors(
+    body=_error_body,
+    id=_request_of,
+    fills=_places,
+    headers=_error_headers,
+    event=_error_event,
+    usual={
+        "bad_request": Usual(400, "invalid_request_error", _BAD_REQUEST),
+        "authentication": Usual(401, "authentication_error", "invalid x-api-key"),
+        "permission": Usual(
+            403, "permission_error", "Your API key does not have permission to use the specified resource."
+        ),
+        "not_found": Usual(404, "not_found_error", "model: {model}"),
+        "request_too_large": Usual(413, "request_too_large", "Request exceeds the maximum size"),
+        "context_length": Usual(400, "invalid_request_error", "prompt is too long: {tokens} tokens > 200000 maximum"),
+        "content_filter": Usual(400, "invalid_request_error", "Output blocked by content filtering policy"),
+        "rate_limit": Usual(
+            429,
+            "rate_limit_error",
+            "This request would exceed your account's rate limit. Please try again later.",
+        ),
+        "quota": Usual(400, "invalid_request_error", _NO_CREDIT),
+        "server_error": Usual(500, "api_error", "Internal server error"),
+        "unavailable": Usual(503, "api_error", "Service unavailable"),
+        "overloaded": Usual(529, "overloaded_error", "Overloaded"),
+        "timeout": Usual(504, "timeout_error", "Request timed out"),
+    },
+    statuses={402: Usual(402, "billing_error", _NO_CREDIT)},
+)
 
 
 # --- headers -------------------------------------------------------------------------------------
@@ -1003,8 +1000,8 @@ DIALECT: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -31,13 +33,13 @@ from fake_llm._dialect import (
     string,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual, waits
 from fake_llm._model import (
     AUTO,
     Event,
     HeaderItems,
     Message,
     Request,
-    Response,
     Role,
     SentToolCall,
     ToolChoice,
@@ -48,7 +50,7 @@ from fake_llm._model import (
 )
 from fake_llm._turns import Citation, Error, Image, Reply, ServerTool, Thinking, ToolCall
 
-__all__ = ["DIALECT", "pad"]
+__all__ = ["DIALECT", "SERVER_TOOL", "pad"]
 
 # --- bytes ---------------------------------------------------------------------------------------
 
@@ -72,7 +74,7 @@ _SETTINGS: Final = {
     "topP": "top_p",
     "stopSequences": "stop",
 }
-_SERVER: Final = "server_tool_use"
+SERVER_TOOL: Final = "server_tool_use"
 _NOT_PARAMS: Final = frozenset({"messages", "system", "toolConfig", "inferenceConfig", "outputConfig"})
 
 
@@ -119,7 +121,7 @@ def _assistant(item: Mapping[str, Any]) -> Message:
     for block in dicts(item.get("content")):
         if "toolUse" in block:
             call = block["toolUse"] if isinstance(block["toolUse"], dict) else {}
-            if call.get("type") == _SERVER:
+            if call.get("type") == SERVER_TOOL:
                 continue  # Bedrock ran it: nobody has to answer it
             calls.append(SentToolCall(string(call.get("name")), call.get("input"), call.get("toolUseId")))
         elif "reasoningContent" in block:
@@ -206,7 +208,12 @@ def model(request: Request, body: Any) -> str:
 
 def _named(request: Request) -> str:
     """What stands in the path for the model: an id, or a whole ARN, whose slashes some clients leave as they are."""
-    after = request.path.partition("/model/")[2]
+    return _named_in(request.path)
+
+
+@lru_cache(maxsize=256)
+def _named_in(path: str) -> str:
+    after = path.partition("/model/")[2]
     return unquote(after.rpartition("/")[0]) if after else ""
 
 
@@ -216,6 +223,11 @@ _MALFORMED: Final = "1 validation error detected: Value at '{where}' failed to s
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 
 
+def _split(*rows: tuple[str, Any, str]) -> tuple[tuple[tuple[str, ...], str, Any, str], ...]:
+    """Rows of a dotted place, a type and its name, with the place in its parts too."""
+    return tuple((tuple(where.split(".")), where, kind, what) for where, kind, what in rows)
+
+
 def check(request: Request, body: Any) -> Error | None:
     """What the vendor says to a body of the wrong types, or to a conversation that can't be.
 
@@ -223,20 +235,20 @@ def check(request: Request, body: Any) -> Error | None:
     """
     if not isinstance(body, dict):
         return Error(400, f"The format of your request is invalid: expected an object, found {json_kind(body)}")
-    for where, kind, what in _TYPES:
-        if where.partition(".")[0] not in body:
+    for path, where, kind, what in _TYPES:
+        if path[0] not in body:
             continue
-        value = reach(body, *where.split("."))
+        value = reach(body, *path)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             return Error(400, _MALFORMED.format(where=where, what=f"Member must be {what}"))
     wrong = _wrong_lists(body)
     for index, item in enumerate(body.get("messages") or ()):
         wrong = wrong or _wrong_message(f"messages.{index + 1}.member", item)
-    wrong = wrong or _wrong_tools(reach(body, "toolConfig", "tools") or ()) or _wrong_conversation(body)
+    wrong = wrong or _wrong_tools(reach(body, "toolConfig", "tools") or ())
     return None if wrong is None else Error(400, wrong)
 
 
-_TYPES: Final = (
+_TYPES: Final = _split(
     ("messages", list, "a list"),
     ("system", list, "a list"),
     ("inferenceConfig", dict, "an object"),
@@ -253,7 +265,7 @@ _TYPES: Final = (
     ("additionalModelResponseFieldPaths", list, "a list"),
     ("outputConfig", dict, "an object"),
 )
-_LISTS: Final[tuple[tuple[str, type, str], ...]] = (
+_LISTS: Final = _split(
     ("system", dict, "objects"),
     ("inferenceConfig.stopSequences", str, "strings"),
     ("toolConfig.tools", dict, "objects"),
@@ -262,12 +274,12 @@ _LISTS: Final[tuple[tuple[str, type, str], ...]] = (
 
 
 def _wrong_lists(body: Mapping[str, Any]) -> str | None:
-    for where, listed, what in _LISTS:
-        if any(not isinstance(item, listed) for item in reach(body, *where.split(".")) or ()):
+    for path, where, listed, what in _LISTS:
+        if path[0] in body and any(not isinstance(item, listed) for item in reach(body, *path) or ()):
             return _MALFORMED.format(where=where, what=f"Member must be a list of {what}")
-    for path in body.get("additionalModelResponseFieldPaths") or ():
-        if not path.startswith("/"):
-            return f"The provided JSON pointer {path!r} in additionalModelResponseFieldPaths is not valid."
+    for pointer in body.get("additionalModelResponseFieldPaths") or ():
+        if not pointer.startswith("/"):
+            return f"The provided JSON pointer {pointer!r} in additionalModelResponseFieldPaths is not valid."
     return None
 
 
@@ -298,19 +310,18 @@ def _wrong_message(where: str, item: Any) -> str | None:
     for index, block in enumerate(content):
         if not isinstance(block, dict):
             return _MALFORMED.format(where=f"{where}.content", what="Member must be a list of objects")
-        place = f"{where}.content.{index + 1}.member"
-        for name, wanted, what in _BLOCKS:
-            if name.partition(".")[0] not in block:
+        for path, name, wanted, what in _BLOCKS:
+            if path[0] not in block:
                 continue
-            value = reach(block, *name.split("."))
-            parent = reach(block, *name.split(".")[:-1]) if "." in name else None
+            value = reach(block, *path)
+            parent = reach(block, *path[:-1]) if len(path) > 1 else None
             if (value is None and parent is not None) or (value is not None and not isinstance(value, wanted)):
                 wrong = "Member must not be null" if value is None else f"Member must be {what}"
-                return _MALFORMED.format(where=f"{place}.{name}", what=wrong)
+                return _MALFORMED.format(where=f"{where}.content.{index + 1}.member.{name}", what=wrong)
     return None
 
 
-_BLOCKS: Final[tuple[tuple[str, type, str], ...]] = (
+_BLOCKS: Final = _split(
     ("text", str, "a string"),
     ("toolUse", dict, "an object"),
     ("toolUse.toolUseId", str, "a string"),
@@ -327,35 +338,6 @@ _BLOCKS: Final[tuple[tuple[str, type, str], ...]] = (
     *((f"{kind}.format", str, "a string") for kind in ("image", "video", "audio")),
 )
 """What a block must have, and of which type, where it is there at all (botocore 1.44)."""
-
-
-def _wrong_conversation(body: Mapping[str, Any]) -> str | None:
-    """What no conversation can be: one that the model begins, a call of a tool without its result, a result without its call."""
-    messages: Sequence[Any] = body.get("messages") or ()
-    if messages and messages[0]["role"] == "assistant":
-        return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
-    called: list[str] = []
-    for index, item in enumerate(messages):
-        where = f"messages.{index}.content"
-        for place, block in enumerate(item["content"]):
-            if block.get("text") == "":
-                return f"The text field in the ContentBlock object at {where}.{place} is blank. Add text to the text field, and try again."
-        results = [block["toolResult"]["toolUseId"] for block in item["content"] if block.get("toolResult")]
-        if item["role"] == "assistant":
-            called = [
-                block["toolUse"]["toolUseId"]
-                for block in item["content"]
-                if block.get("toolUse") and block["toolUse"].get("type") != _SERVER
-            ]
-        elif item["role"] == "user":
-            if (missing := [one for one in called if one not in results]) and index:
-                return f"Expected toolResult blocks at {where} for the following Ids: {', '.join(missing)}"
-            if any(one not in called for one in results):
-                return (
-                    f"The number of toolResult blocks at {where} exceeds the number of toolUse blocks of previous turn."
-                )
-            called = []
-    return None
 
 
 # --- turn to body and events ---------------------------------------------------------------------
@@ -563,7 +545,7 @@ def _run(exchange: Exchange, part: ServerTool) -> Iterator[dict[str, Any]]:
     """The use of a tool and, if there is one, its result."""
     used = tool_id(exchange.ids) if part.id is None else part.id
     name = _OWN_TOOLS.get(part.name, part.name)
-    yield {"toolUse": {"input": dict(part.arguments), "name": name, "toolUseId": used, "type": _SERVER}}
+    yield {"toolUse": {"input": dict(part.arguments), "name": name, "toolUseId": used, "type": SERVER_TOOL}}
     if part.result is None and part.error is None:
         return
     content = [{"text": part.error}] if part.error is not None else [_result(part.result)]
@@ -647,10 +629,11 @@ def _own_answer(exchange: Exchange) -> dict[str, Any]:
 def _aside(exchange: Exchange) -> dict[str, Any]:
     """What repeats the request: its latency and tier, and the trace of its guardrail."""
     found: dict[str, Any] = {}
+    body = exchange.body
     for name in ("performanceConfig", "serviceTier"):
-        if isinstance(reach(exchange.body, name), dict):
-            found[name] = exchange.body[name]
-    trace = reach(exchange.body, "guardrailConfig", "trace")
+        if isinstance(reach(body, name), dict):
+            found[name] = body[name]
+    trace = reach(body, "guardrailConfig", "trace")
     if isinstance(trace, str) and trace.startswith("enabled"):
         found["trace"] = {"guardrail": _guarded(exchange)}
     return found
@@ -761,30 +744,8 @@ def _deltas(exchange: Exchange, index: int, part: ReadyPart | None, block: dict[
 
 # --- errors --------------------------------------------------------------------------------------
 
-_ERRORS: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "ValidationException", "The provided request is not valid"),
-    "authentication": (
-        403,
-        "UnrecognizedClientException",
-        "The security token included in the request is invalid.",
-    ),
-    "permission": (403, "AccessDeniedException", "You don't have access to the model with the specified model ID."),
-    "not_found": (
-        404,
-        "ResourceNotFoundException",
-        "Could not resolve the foundation model from the model identifier.",
-    ),
-    "request_too_large": (400, "ValidationException", "Input is too long for requested model."),
-    "context_length": (400, "ValidationException", "Input is too long for requested model."),
-    "content_filter": (400, "ValidationException", "The content was blocked by the content filter."),
-    "rate_limit": (429, "ThrottlingException", "Too many requests, please wait before trying again."),
-    "quota": (429, "ThrottlingException", "Too many tokens per day, please wait before trying again."),
-    "server_error": (500, "InternalServerException", "The server encountered an internal error."),
-    "unavailable": (503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
-    "overloaded": (503, "ServiceUnavailableException", "Too many connections, please wait before trying again."),
-    "timeout": (408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."),
-}
-_BY_STATUS: Final = {408: "ModelTimeoutException", 424: "ModelErrorException"}
+_AT_THE_GATE: Final = frozenset({"UnrecognizedClientException"})
+"""What is refused before the service is asked; another part of it says so (recorded 2026-08)."""
 _IN_STREAMS: Final = {
     "ValidationException": "validationException",
     "ThrottlingException": "throttlingException",
@@ -793,31 +754,78 @@ _IN_STREAMS: Final = {
 }
 
 
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer: its type is in a header, its text alone in the body."""
-    status, kind, text = _said(error)
-    place = "coral.service" if kind == "UnrecognizedClientException" else "bedrock"  # recorded 2026-08
-    named = ("x-amzn-ErrorType", f"{kind}:http://internal.amazon.com/coral/com.amazon.{place}/")
-    more = () if error.retry_after is None else (("retry-after", f"{error.retry_after:g}"),)
-    headers_ = (("content-type", "application/json"), *headers(exchange), named, *more)
-    return Response(status, headers_, _json.compact({"message": text}))
+def _request_id(exchange: Exchange) -> str:
+    return exchange.ids.uuid()
 
 
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same in the middle of a stream: a frame that is an exception. What has none of its own is the model's."""
-    status, kind, text = _said(error)
-    if kind in _IN_STREAMS:
-        return [Event(_IN_STREAMS[kind], {"message": text})]
-    return [
-        Event("modelStreamErrorException", {"message": text, "originalMessage": text, "originalStatusCode": status})
-    ]
+def _error_body(said: Said) -> dict[str, Any]:
+    """Its text alone: its type is in a header."""
+    return {"message": said.message}
 
 
-def _said(error: Error) -> tuple[int, str, str]:
-    status, kind, text = _ERRORS[error.name]
-    if isinstance(error.kind, int):
-        status, kind = error.kind, _BY_STATUS.get(error.kind, kind)
-    return status, kind, text if error.message is None else error.message
+def _error_headers(said: Said) -> HeaderItems:
+    place = "coral.service" if said.type in _AT_THE_GATE else "bedrock"
+    named = f"{said.type}:http://internal.amazon.com/coral/com.amazon.{place}/"
+    return (("x-amzn-RequestId", said.id), ("x-amzn-ErrorType", named))
+
+
+def _error_event(said: Said) -> list[WireEvent]:
+    """A frame that is an exception. What has none of its own is the model's."""
+    if said.type in _IN_STREAMS:
+        return [Event(_IN_STREAMS[said.type], {"message": said.message})]
+    more = {"originalMessage": said.message, "originalStatusCode": said.status}
+    return [Event("modelStreamErrorException", {"message": said.message, **more})]
+
+
+def _wait_headers(seconds: float) -> HeaderItems:
+    """What botocore reads too, in milliseconds (1.44)."""
+    return (*waits(seconds), ("x-amz-retry-after", str(math.ceil(seconds * 1000))))
+
+
+ERRORS: Final = Errors(
+    body=_error_body,
+    id=_request_id,
+    headers=_error_headers,
+    waits=_wait_headers,
+    event=_error_event,
+    usual={
+        "bad_request": Usual(400, "ValidationException", "The provided request is not valid"),
+        "authentication": Usual(
+            403,
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
+        ),
+        "permission": Usual(
+            403, "AccessDeniedException", "You don't have access to the model with the specified model ID."
+        ),
+        "not_found": Usual(
+            404,
+            "ResourceNotFoundException",
+            "Could not resolve the foundation model from the model identifier.",
+        ),
+        "request_too_large": Usual(400, "ValidationException", "Input is too long for requested model."),
+        "context_length": Usual(400, "ValidationException", "Input is too long for requested model."),
+        "content_filter": Usual(400, "ValidationException", "The content was blocked by the content filter."),
+        "rate_limit": Usual(429, "ThrottlingException", "Too many requests, please wait before trying again."),
+        "quota": Usual(429, "ThrottlingException", "Too many tokens per day, please wait before trying again."),
+        "server_error": Usual(500, "InternalServerException", "The server encountered an internal error."),
+        "unavailable": Usual(503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
+        "overloaded": Usual(
+            503, "ServiceUnavailableException", "Too many connections, please wait before trying again."
+        ),
+        "timeout": Usual(
+            408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."
+        ),
+    },
+    statuses={
+        408: Usual(
+            408, "ModelTimeoutException", "Model has timed out in processing the request. Try your request again."
+        ),
+        424: Usual(
+            424, "ModelErrorException", "The model encountered an unexpected error while processing the request."
+        ),
+    },
+)
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -860,7 +868,7 @@ def parts(body: Mapping[str, Any]) -> Reply:
 def _part(block: Mapping[str, Any], results: Mapping[Any, Any]) -> ReadyPart | None:
     if "toolUse" in block:
         call = block["toolUse"]
-        if call.get("type") == _SERVER:
+        if call.get("type") == SERVER_TOOL:
             return _ran(call, results.get(call.get("toolUseId")))
         given = call.get("input")
         arguments = given if isinstance(given, (Mapping, str)) else _json.text(given)
@@ -932,8 +940,8 @@ DIALECT: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

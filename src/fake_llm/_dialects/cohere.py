@@ -33,12 +33,12 @@ from fake_llm._dialect import (
     text_of,
 )
 from fake_llm._errors import ScriptMismatchError, clipped, sentence
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import (
     AUTO,
     HeaderItems,
     Message,
     Request,
-    Response,
     Role,
     SentToolCall,
     ToolChoice,
@@ -118,58 +118,61 @@ def _whole(number: Any) -> int:
 
 # --- errors --------------------------------------------------------------------------------------
 
-_ERRORS: Final[Mapping[str, tuple[int, str]]] = {
-    "bad_request": (400, "invalid request: the request is not valid."),
-    "authentication": (
-        401,
-        "Incorrect API key provided: ***********. You can find your API key at https://dashboard.cohere.com/api-keys.",
-    ),
-    "permission": (403, "your API key does not have access to this resource."),
-    "not_found": (
-        404,
-        "model '{model}' not found, make sure the correct model ID was used and that you have access to the model.",
-    ),
-    "request_too_large": (413, "request body too large."),
-    "context_length": (
-        400,
-        (
-            "too many tokens: size limit exceeded by 1 tokens. Try using shorter or fewer inputs. "
-            "The limit for this model is 288000 tokens."
+
+def _error_id(exchange: Exchange) -> str:
+    return exchange.ids.uuid()
+
+
+def _error_body(said: Said) -> dict[str, Any]:
+    kind = {"error_type": said.type} if said.type else {}
+    return {**kind, "id": said.id, "message": said.message}
+
+
+def _error_headers(said: Said) -> HeaderItems:
+    return headers(said.exchange)
+
+
+ERRORS: Final = Errors(
+    body=_error_body,
+    id=_error_id,
+    headers=_error_headers,
+    usual={
+        "bad_request": Usual(400, "", "invalid request: the request is not valid."),
+        "authentication": Usual(
+            401,
+            "",
+            "Incorrect API key provided: ***********. You can find your API key at https://dashboard.cohere.com/api-keys.",
         ),
-    ),
-    "content_filter": (498, "request blocked: it violates the usage guidelines."),
-    "rate_limit": (429, "You are past the per minute request limit, please wait and try again later."),
-    "quota": (
-        402,
-        "Please add or update your payment method at https://dashboard.cohere.com/billing?tab=payment to continue",
-    ),
-    "server_error": (500, "internal server error, please try again later."),
-    "unavailable": (503, "service unavailable, please try again later."),
-    "overloaded": (503, "the service is overloaded, please try again later."),
-    "timeout": (504, "request timed out."),
-}
+        "permission": Usual(403, "", "your API key does not have access to this resource."),
+        "not_found": Usual(
+            404,
+            "",
+            "model '{model}' not found, make sure the correct model ID was used and that you have access to the model.",
+        ),
+        "request_too_large": Usual(413, "", "request body too large."),
+        "context_length": Usual(
+            400,
+            "TOO_MANY_TOKENS",
+            (
+                "too many tokens: size limit exceeded by 1 tokens. Try using shorter or fewer inputs. "
+                "The limit for this model is 288000 tokens."
+            ),
+        ),
+        "content_filter": Usual(498, "", "request blocked: it violates the usage guidelines."),
+        "rate_limit": Usual(429, "", "You are past the per minute request limit, please wait and try again later."),
+        "quota": Usual(
+            402,
+            "",
+            "Please add or update your payment method at https://dashboard.cohere.com/billing?tab=payment to continue",
+        ),
+        "server_error": Usual(500, "", "internal server error, please try again later."),
+        "unavailable": Usual(503, "", "service unavailable, please try again later."),
+        "overloaded": Usual(503, "", "the service is overloaded, please try again later."),
+        "timeout": Usual(504, "", "request timed out."),
+    },
+)
 """Of the vendor's page of errors, 403 and those from 413 on but 429 and 402 by its statuses only: their texts are ours."""
-_OF_STATUS: Final = {402: "quota", 498: "content_filter"}
 BAD_JSON: Final = "invalid json syntax: the body is not valid JSON."
-
-
-def _said(exchange: Exchange, error: Error) -> tuple[int, str, str]:
-    name = _OF_STATUS.get(error.kind, error.name) if isinstance(error.kind, int) else error.name
-    status, text = _ERRORS[name]
-    if isinstance(error.kind, int):
-        status = error.kind
-    if error.message is not None:
-        return status, name, error.message
-    return status, name, text.format(model=exchange.model) if name == "not_found" else text
-
-
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer."""
-    status, name, text = _said(exchange, error)
-    kind = {"error_type": "TOO_MANY_TOKENS"} if name == "context_length" else {}
-    more = () if error.retry_after is None else (("retry-after", f"{error.retry_after:g}"),)
-    body = {**kind, "id": exchange.ids.uuid(), "message": text}
-    return Response(status, (("content-type", "application/json"), *headers(exchange), *more), _json.compact(body))
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -617,7 +620,7 @@ def _call_events(exchange: Exchange, index: int, call: ToolCall) -> Iterator[Wir
 
 
 def _failure_events_v2(exchange: Exchange, error: Error) -> list[WireEvent]:
-    _, _, text = _said(exchange, error)
+    text = ERRORS.said(exchange, error).message
     return [{"type": "message-end", "delta": {"finish_reason": "ERROR", "usage": {}, "error": text}}]
 
 
@@ -688,7 +691,7 @@ CHAT_V2: Final = Dialect(
     model=_model,
     document=_document_v2,
     events=_events_v2,
-    failure=failure,
+    failure=ERRORS.failure,
     failure_events=_failure_events_v2,
     parts=_parts_v2,
     headers=headers,
@@ -825,7 +828,10 @@ def _document_v1(exchange: Exchange) -> dict[str, Any]:
 
 
 def _generation(exchange: Exchange) -> str:
-    return exchange.ids.uuid() if exchange.id is None else exchange.id
+    """The id; kept on the exchange, so that a failure in the middle of a stream bears the same one."""
+    if exchange.id is None:
+        exchange.id = exchange.ids.uuid()
+    return exchange.id
 
 
 def _answer_v1(exchange: Exchange, generation: str) -> dict[str, Any]:
@@ -939,7 +945,7 @@ def _events_v1(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
 
 
 def _failure_events_v1(exchange: Exchange, error: Error) -> list[WireEvent]:
-    _, _, text = _said(exchange, error)
+    text = ERRORS.said(exchange, error).message
     answer = _answer_v1(exchange, _generation(exchange)) | {"finish_reason": "ERROR"}
     return [_event("stream-end", last=True, response=answer, finish_reason="ERROR", error=text)]
 
@@ -970,7 +976,7 @@ CHAT_V1: Final = Dialect(
     model=_model,
     document=_document_v1,
     events=_events_v1,
-    failure=failure,
+    failure=ERRORS.failure,
     failure_events=_failure_events_v1,
     parts=_parts_v1,
     headers=headers,
@@ -1047,7 +1053,7 @@ def _events_generate(exchange: Exchange) -> tuple[list[WireEvent], list[WireEven
 
 
 def _failure_events_generate(exchange: Exchange, error: Error) -> list[WireEvent]:
-    _, _, text = _said(exchange, error)
+    text = ERRORS.said(exchange, error).message
     return [_event("stream-error", last=True, finish_reason="ERROR", err=text)]
 
 
@@ -1072,7 +1078,7 @@ GENERATE_V1: Final = Dialect(
     model=_model,
     document=_document_generate,
     events=_events_generate,
-    failure=failure,
+    failure=ERRORS.failure,
     failure_events=_failure_events_generate,
     parts=_parts_generate,
     headers=headers,

@@ -19,9 +19,11 @@ import html
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus, unquote, urlsplit
 
 from fake_llm import _json
 from fake_llm._dialect import (
@@ -38,6 +40,7 @@ from fake_llm._dialect import (
     text_of,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import (
     AUTO,
     HeaderItems,
@@ -52,7 +55,6 @@ from fake_llm._model import (
     View,
 )
 from fake_llm._turns import (
-    ERROR_NAMES,
     Audio,
     Citation,
     Error,
@@ -71,13 +73,19 @@ __all__ = ["DIALECT"]
 
 def stream(request: Request, body: Any) -> bool:
     """Whether the method in the URL is the one that streams."""
-    return request.path_part(-1).rpartition(":")[2] == "streamGenerateContent"
+    return _last(request.path)[1] == "streamGenerateContent"
 
 
 def model(request: Request, body: Any) -> str:
     """The model in the URL: its last part, without the method."""
-    name, colon, verb = request.path_part(-1).rpartition(":")
-    return (name if colon else verb).rpartition("/")[2]
+    return _last(request.path)[0]
+
+
+@lru_cache(maxsize=256)
+def _last(path: str) -> tuple[str, str]:
+    """The model and the method in the last part of a path."""
+    name, colon, verb = unquote(path.rsplit("/", maxsplit=1)[-1]).rpartition(":")
+    return (name if colon else verb).rpartition("/")[2], verb
 
 
 # --- reading a request -----------------------------------------------------------------------------------------------
@@ -267,6 +275,10 @@ def _tools(tools: Any) -> dict[str, ToolSpec]:
             if isinstance(name, str):
                 found[name] = ToolSpec(name, _parameters(declaration), declaration.get("description") or "")
     return found
+
+
+def _retry(seconds: float) -> dict[str, Any]:
+    return {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": _seconds(seconds)}
 
 
 def _parameters(declaration: Mapping[str, Any]) -> dict[str, Any]:
@@ -758,6 +770,10 @@ def document(exchange: Exchange) -> dict[str, Any]:
         return writer.blocked(feedback)
     candidates: list[dict[str, Any]] = []
     for index, choice in enumerate(exchange.choices):
+        text = choice.parts[0] if len(choice.parts) == 1 else None
+        if isinstance(text, str):  # which has no sources
+            candidates.append(writer.candidate(writer.content([{"text": text}]), index, choice))
+            continue
         sources = _Sources(writer)
         content = _whole_content(writer, choice, sources)
         candidates.append(writer.candidate(content, index, choice, sources))
@@ -796,13 +812,14 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -
         part = choice.parts[index]
         if isinstance(part, Thinking):
             follower = choice.parts[places[0]] if places else None
+            own = isinstance(follower, ToolCall) and "thoughtSignature" in (follower.extra or {})
             signature = _base64(part.signature)
-            if signature is None and (writer.new or part.redacted or isinstance(follower, ToolCall)):
+            if signature is None and not own and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
-            alone = follower is None or isinstance(follower, Thinking)
+            alone = follower is None or own or isinstance(follower, Thinking)
             written = (
                 []
-                if part.redacted
+                if part.redacted or (alone and signature is not None and not part.text)
                 else [{"text": piece, "thought": True} for piece in _pieces(choice, index, part.text, whole)]
             )
             if signature is not None and alone:
@@ -1390,33 +1407,39 @@ _STATUS: Final = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-_CODES: Final = {**ERROR_NAMES, "authentication": 400, "request_too_large": 400, "overloaded": 503}
 _BAD_KEY: Final = "API key not valid. Please pass a valid API key."
 _BAD_CREDENTIALS: Final = (
     "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
     "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
 )
-_MESSAGES: Final = {
-    "bad_request": "Request contains an invalid argument.",
-    "authentication": _BAD_KEY,
-    "permission": "The caller does not have permission",
-    "request_too_large": "Request payload size exceeds the limit: 20971520 bytes.",
-    "context_length": "The input token count exceeds the maximum number of tokens allowed 1048576.",
-    "content_filter": (
+_LIMITED: Final = (
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
+    "head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: "
+    "https://ai.dev/rate-limit. "
+)
+_USUAL: Final[Mapping[str, Usual]] = {
+    "bad_request": Usual(400, "", "Request contains an invalid argument."),
+    "authentication": Usual(400, "", _BAD_KEY),
+    "permission": Usual(403, "", "The caller does not have permission"),
+    "not_found": Usual(404, "", "{missing}"),
+    "request_too_large": Usual(400, "", "Request payload size exceeds the limit: 20971520 bytes."),
+    "context_length": Usual(400, "", "The input token count exceeds the maximum number of tokens allowed 1048576."),
+    "content_filter": Usual(
+        400,
+        "",
         "The prompt could not be submitted. This prompt contains sensitive words that violate Google's Responsible AI "
-        "practices. Try rephrasing the prompt."
+        "practices. Try rephrasing the prompt.",
     ),
-    "rate_limit": (
-        "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
-        "head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: "
-        "https://ai.dev/rate-limit. "
+    "rate_limit": Usual(429, "", _LIMITED),
+    "quota": Usual(429, "", _LIMITED),
+    "server_error": Usual(
+        500,
+        "",
+        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
     ),
-    "server_error": (
-        "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"
-    ),
-    "unavailable": "The model is overloaded. Please try again later.",
-    "overloaded": "The model is overloaded. Please try again later.",
-    "timeout": "Deadline expired before operation could complete.",
+    "unavailable": Usual(503, "", "The model is overloaded. Please try again later."),
+    "overloaded": Usual(503, "", "The model is overloaded. Please try again later."),
+    "timeout": Usual(504, "", "Deadline expired before operation could complete."),
 }
 _HELP: Final = {
     "@type": "type.googleapis.com/google.rpc.Help",
@@ -1433,55 +1456,98 @@ _QUOTAS: Final = {
 }
 
 
+_USUAL_WAIT: Final = 30.0
+
+
+def _is_vertex(exchange: Exchange) -> bool:
+    return exchange.provider == "vertex"
+
+
+def _row(exchange: Exchange, error: Error, usual: Usual) -> Usual:
+    """On Vertex a key is a token; what is limited says by how much on the other."""
+    vertex, name = _is_vertex(exchange), error.name
+    if error.kind == 401 or (vertex and name == "authentication"):
+        return usual._replace(status=401, message=_BAD_CREDENTIALS)
+    if name not in _QUOTAS:
+        return usual
+    if vertex:
+        return usual._replace(
+            message="Resource exhausted. Please try again later. Please refer to https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details."
+        )
+    metric, _, value = _QUOTAS[name]
+    text = f"{_LIMITED}\n* Quota exceeded for metric: generativelanguage.googleapis.com/{metric}, limit: {value}, model: {{model}}"
+    return usual._replace(message=f"{text}\nPlease retry in {_seconds(_wait(error))}.")
+
+
+def _wait(error: Error) -> float:
+    return _USUAL_WAIT if error.retry_after is None else error.retry_after
+
+
+def _places(exchange: Exchange, error: Error) -> Mapping[str, str]:
+    return {"missing": _not_found(exchange, _is_vertex(exchange))} if error.name == "not_found" else {}
+
+
+def _error_body(said: Said) -> dict[str, Any]:
+    status = said.status
+    word = _STATUS.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
+    body: dict[str, Any] = {"code": status, "message": said.message, "status": word}
+    details = _details(said.exchange, said.error, status, said.message, _is_vertex(said.exchange))
+    if details or (said.name == "not_found" and _is_vertex(said.exchange)):  # recorded so, 2026
+        body["details"] = details
+    return {"error": body}
+
+
+def _error_headers(said: Said) -> HeaderItems:
+    if _is_vertex(said.exchange):
+        return _VERTEX_HEADERS
+    tier = (("x-gemini-service-tier", _tier(said.exchange)),) if said.status == 429 else ()  # recorded 2026
+    return (*tier, *_FAILURE_HEADERS)
+
+
+def _no_wait(seconds: float) -> HeaderItems:
+    """None: it is among the details."""
+    return ()
+
+
+def _error_event(said: Said) -> list[WireEvent]:
+    """A chunk of a JSON array, but bare JSON among server-sent events."""
+    return [_in_lines(_error_body(said))] if _is_sse(said.exchange) else [_error_body(said)]
+
+
+def _in_lines(body: Any) -> bytes:
+    return _json.pretty(body) + b"\n"
+
+
+def _in_a_list(body: Any) -> bytes:
+    return _in_lines([body])
+
+
+ERRORS: Final = Errors(
+    body=_error_body,
+    row=_row,
+    fills=_places,
+    headers=_error_headers,
+    waits=_no_wait,
+    encode=_in_lines,
+    content_type="application/json; charset=UTF-8",
+    event=_error_event,
+    usual=_USUAL,
+)
+_LISTED: Final = replace(ERRORS, encode=_in_a_list)
+_AS_EVENTS: Final = replace(ERRORS, content_type="text/event-stream")
+
+
 def failure(exchange: Exchange, error: Error) -> Response:
-    """Google's error, as a list of one where a stream in a JSON array was asked for."""
-    status, body = _error_body(exchange, error)
-    sse = _is_sse(exchange)
-    if exchange.stream and not sse:
-        return Response(status, _headers_of(exchange, "application/json; charset=UTF-8"), _json.pretty([body]) + b"\n")
-    # An error before the first chunk has the content type of the stream it replaces (recorded 2026).
-    kind = "text/event-stream" if sse and exchange.stream else "application/json; charset=UTF-8"
-    return Response(status, _headers_of(exchange, kind), _json.pretty(body) + b"\n")
+    """Google's error, as a list of one where a stream in a JSON array was asked for.
 
-
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same error in the middle of a stream: a chunk of a JSON array, but bare JSON among server-sent events."""
-    body = _error_body(exchange, error)[1]
-    return [_json.pretty(body) + b"\n"] if _is_sse(exchange) else [body]
+    Before the first of the server-sent events it has the content type of the stream that it replaces (recorded 2026).
+    """
+    errors = ERRORS if not exchange.stream else _AS_EVENTS if _is_sse(exchange) else _LISTED
+    return errors.failure(exchange, error)
 
 
 def _is_sse(exchange: Exchange) -> bool:
     return exchange.request.query.get("alt", "") == "sse"
-
-
-def _error_body(exchange: Exchange, error: Error) -> tuple[int, dict[str, Any]]:
-    vertex = exchange.provider == "vertex"
-    name = error.name
-    status = _CODES[name] if isinstance(error.kind, str) else error.kind
-    if vertex and error.kind == "authentication":
-        status = 401
-    text = _default_message(exchange, error, status, vertex) if error.message is None else error.message
-    details = _details(exchange, error, status, text, vertex)
-    code = _STATUS.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
-    body: dict[str, Any] = {"code": status, "message": text, "status": code}
-    if details:
-        body["details"] = details
-    return status, {"error": body}
-
-
-def _default_message(exchange: Exchange, error: Error, status: int, vertex: bool) -> str:
-    name = error.name
-    if status == 401:
-        return _BAD_CREDENTIALS
-    if name == "not_found":
-        return _not_found(exchange, vertex)
-    if name in _QUOTAS:
-        if vertex:
-            return "Resource exhausted. Please try again later. Please refer to https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details."
-        metric, _, value = _QUOTAS[name]
-        text = f"{_MESSAGES['rate_limit']}\n* Quota exceeded for metric: generativelanguage.googleapis.com/{metric}, limit: {value}, model: {exchange.model}"
-        return text if error.retry_after is None else f"{text}\nPlease retry in {_seconds(error.retry_after)}."
-    return _MESSAGES[name]
 
 
 def _seconds(value: float) -> str:
@@ -1495,10 +1561,15 @@ def _not_found(exchange: Exchange, vertex: bool) -> str:
         return f"Publisher Model `{resource}` not found."
     name = model(exchange.request, None)
     version = parts[0] if len(parts) > 1 else "v1beta"
+    verb = exchange.request.path.rpartition(":")[2]
+    lister = "ModelService.ListModels" if "mbed" in verb else "ListModels"  # recorded 2025
     return (
-        f"models/{name} is not found for API version {version}, or is not supported for generateContent. "
-        "Call ListModels to see the list of available models and their supported methods."
+        f"models/{name} is not found for API version {version}, or is not supported for {_VERBS.get(verb, verb)}. "
+        f"Call {lister} to see the list of available models and their supported methods."
     )
+
+
+_VERBS: Final = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}
 
 
 _FIELD: Final = re.compile(r"Invalid value at '([^']*)'")
@@ -1525,7 +1596,8 @@ def _details(exchange: Exchange, error: Error, status: int, text: str, vertex: b
             "quotaDimensions": {"model": exchange.model, "location": "global"},
             "quotaValue": value,
         }
-        found = [_HELP, {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]}]
+        failed = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]}
+        return [_HELP, failed, _retry(_wait(error))]
     elif status == 400:
         field = _FIELD.match(text)
         if field is not None:
@@ -1534,10 +1606,7 @@ def _details(exchange: Exchange, error: Error, status: int, text: str, vertex: b
         elif text.startswith("Invalid JSON payload received. Unknown name"):
             found = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"description": text}]}]
     if error.retry_after is not None:
-        found = [
-            *found,
-            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{_seconds(error.retry_after)}"},
-        ]
+        found = [*found, _retry(error.retry_after)]
     return found
 
 
@@ -1566,11 +1635,13 @@ def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
     if exchange.provider == "vertex":
         return _VERTEX_STREAM_HEADERS if exchange.stream else _VERTEX_HEADERS
-    return _STREAM_HEADERS if exchange.stream else (("x-gemini-service-tier", _tier(exchange)), *_WHOLE_HEADERS)
+    return _STREAM_HEADERS if exchange.stream else _whole_headers(_tier(exchange))
 
 
-def _headers_of(exchange: Exchange, content_type: str) -> HeaderItems:
-    return (("content-type", content_type), *(_VERTEX_HEADERS if exchange.provider == "vertex" else _FAILURE_HEADERS))
+@cache
+def _whole_headers(tier: str) -> HeaderItems:
+    """One tuple for all answers of a tier: the journal keeps them."""
+    return (("x-gemini-service-tier", tier), *_WHOLE_HEADERS)
 
 
 # --- reading an answer back ------------------------------------------------------------------------------------------
@@ -1891,7 +1962,7 @@ DIALECT: Final = Dialect(
     document=document,
     events=events,
     failure=failure,
-    failure_events=failure_events,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

@@ -30,12 +30,12 @@ from fake_llm._dialect import (
     string,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import (
     AUTO,
     HeaderItems,
     Message,
     Request,
-    Response,
     SentToolCall,
     ToolResult,
     ToolSpec,
@@ -436,8 +436,10 @@ def _head(exchange: Exchange) -> dict[str, Any]:
 
 
 def _metrics(exchange: Exchange) -> dict[str, Any]:
-    """How long it took, and the tokens; what is zero isn't said."""
+    """How long it took, and the tokens; what is zero isn't said, and nothing of a model that was only (un)loaded."""
     usage = exchange.usage
+    if exchange.choice.finish_reason in ("load", "unload"):
+        return dict(usage.details)
     reading, writing = usage.input_tokens * _READING, usage.output_tokens * _WRITING
     said = {
         "total_duration": _LOADING + reading + writing,
@@ -651,43 +653,40 @@ def _give_logprobs(exchange: Exchange, lines: Sequence[Any], closing: dict[str, 
 
 # --- errors --------------------------------------------------------------------------------------
 
-_USUAL: Final[Mapping[str, tuple[int, str]]] = {
-    "bad_request": (400, "invalid request"),
-    "authentication": (401, "unauthorized"),
-    "permission": (403, "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"),
-    "not_found": (404, "model '{model}' not found"),
-    "request_too_large": (413, "http: request body too large"),
-    "context_length": (400, "the input length exceeds the context length"),
-    "content_filter": (400, "the request was refused by a content filter"),
-    "rate_limit": (
-        429,
-        "you have reached your hourly usage limit, upgrade for higher limits: https://ollama.com/upgrade",
-    ),
-    "quota": (429, "you have reached your weekly usage limit, upgrade for higher limits: https://ollama.com/upgrade"),
-    "server_error": (500, "model runner has unexpectedly stopped"),
-    "unavailable": (503, "service unavailable"),
-    "overloaded": (503, "server busy, please try again.  maximum pending requests exceeded"),
-    "timeout": (504, "timed out waiting for llama runner to start"),
-}
+
+def _body(said: Said) -> dict[str, Any]:
+    """A text under one key: a whole answer, or a line of a stream, which it ends."""
+    return {"error": said.message}
 
 
-def _said(exchange: Exchange, error: Error) -> tuple[int, str]:
-    status, text = _USUAL[error.name]
-    if isinstance(error.kind, int):
-        status = error.kind
-    return status, text.replace("{model}", exchange.model) if error.message is None else error.message
-
-
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer: a text under one key."""
-    status, text = _said(exchange, error)
-    waits = () if error.retry_after is None else (("retry-after", f"{error.retry_after:g}"),)
-    return Response(status, (("content-type", JSON), *waits), dumps({"error": text}))
-
-
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same as a line of a stream, which it ends."""
-    return [{"error": _said(exchange, error)[1]}]
+ERRORS: Final = Errors(
+    body=_body,
+    encode=dumps,
+    content_type=JSON,
+    usual={
+        "bad_request": Usual(400, "", "invalid request"),
+        "authentication": Usual(401, "", "unauthorized"),
+        "permission": Usual(
+            403, "", "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"
+        ),
+        "not_found": Usual(404, "", "model '{model}' not found"),
+        "request_too_large": Usual(413, "", "http: request body too large"),
+        "context_length": Usual(400, "", "the input length exceeds the context length"),
+        "content_filter": Usual(400, "", "the request was refused by a content filter"),
+        "rate_limit": Usual(
+            429,
+            "",
+            "you have reached your hourly usage limit, upgrade for higher limits: https://ollama.com/upgrade",
+        ),
+        "quota": Usual(
+            429, "", "you have reached your weekly usage limit, upgrade for higher limits: https://ollama.com/upgrade"
+        ),
+        "server_error": Usual(500, "", "model runner has unexpectedly stopped"),
+        "unavailable": Usual(503, "", "service unavailable"),
+        "overloaded": Usual(503, "", "server busy, please try again.  maximum pending requests exceeded"),
+        "timeout": Usual(504, "", "timed out waiting for llama runner to start"),
+    },
+)
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -758,8 +757,8 @@ CHAT: Final = Dialect(
     model=model,
     document=document_chat,
     events=events_chat,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts_chat,
     headers=headers,
     tool_id=tool_id,
@@ -780,8 +779,8 @@ GENERATE: Final = Dialect(
     model=model,
     document=document_generate,
     events=events_generate,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts_generate,
     headers=headers,
     tool_id=tool_id,

@@ -9,12 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from http import HTTPStatus
+from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 from fake_llm import _json
@@ -36,6 +35,7 @@ from fake_llm._dialect import (
     text_of,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual, duration, precise_waits, spent, wait_of
 from fake_llm._model import (
     AUTO,
     HeaderItems,
@@ -963,76 +963,64 @@ def headers(exchange: Exchange) -> HeaderItems:
 # ---------------------------------------------------------------------------------------------- errors
 
 
-class _Failure(NamedTuple):
-    status: int
-    type: str
-    code: str | None
-    message: str
-    param: str | None = None
-
-
 _INVALID: Final = "invalid_request_error"
-_FAILURES: Final[Mapping[str, _Failure]] = {
-    "bad_request": _Failure(400, _INVALID, None, "Bad Request"),
-    "authentication": _Failure(
+_JSON: Final = "application/json"
+_USUAL: Final[Mapping[str, Usual]] = {
+    "bad_request": Usual(400, _INVALID, "Bad Request", None, None, _JSON),
+    "authentication": Usual(
         401,
         _INVALID,
-        "invalid_api_key",
         "Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
+        "invalid_api_key",
     ),
-    "permission": _Failure(
+    "permission": Usual(
         403,
         _INVALID,
+        "You have insufficient permissions for this operation. Missing scopes: model.request. Check that you have the correct role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a restricted API key, that it has the necessary scopes.",
         "missing_scope",
-        "You have insufficient permissions for this operation. Missing scopes: model.request. Check that you have the correct role in your organization "
-        "(Reader, Writer, Owner) and project (Member, Owner), and if you're using a restricted API key, that it has the necessary scopes.",
     ),
-    "not_found": _Failure(
-        404, _INVALID, "model_not_found", "The model `{model}` does not exist or you do not have access to it."
+    "not_found": Usual(
+        404, _INVALID, "The model `{model}` does not exist or you do not have access to it.", "model_not_found"
     ),
-    "request_too_large": _Failure(
-        413, "server_error", None, "Maximum content size limit (26214400) exceeded (26214401 bytes read)"
+    "request_too_large": Usual(
+        413, "server_error", "Maximum content size limit (26214400) exceeded (26214401 bytes read)"
     ),
-    "context_length": _Failure(
+    "context_length": Usual(
         400,
         _INVALID,
-        "context_length_exceeded",
         "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens. Please reduce the length of the messages.",
+        "context_length_exceeded",
         "messages",
+        _JSON,
     ),
-    "content_filter": _Failure(
+    "content_filter": Usual(
         400,
         _INVALID,
+        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
         "invalid_prompt",
-        "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: "
-        "https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+        None,
+        _JSON,
     ),
-    "rate_limit": _Failure(
+    "rate_limit": Usual(
         429,
         "tokens",
+        "Rate limit reached for {model} in organization org-fake on tokens per min (TPM): Limit 30000000, Used 30000000, Requested 100. Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more.",
         "rate_limit_exceeded",
-        "Rate limit reached for {model} in organization org-fake on tokens per min (TPM): Limit 30000000, Used 30000000, Requested 100. "
-        "Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more.",
     ),
-    "quota": _Failure(
+    "quota": Usual(
         429,
         "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
         "insufficient_quota",
-        "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: "
-        "https://platform.openai.com/docs/guides/error-codes/api-errors.",
     ),
-    "server_error": _Failure(
+    "server_error": Usual(
         500,
         "server_error",
-        None,
-        "The server had an error while processing your request. Sorry about that! You can retry your request, or contact us through our help center at "
-        "help.openai.com if the error persists. (Please include the request ID {request_id} in your message.)",
+        "The server had an error while processing your request. Sorry about that! You can retry your request, or contact us through our help center at help.openai.com if the error persists. (Please include the request ID {id} in your message.)",
     ),
-    "unavailable": _Failure(503, "server_error", None, "The server is overloaded or not ready yet."),
-    "overloaded": _Failure(503, "server_error", None, "The engine is currently overloaded, please try again later"),
-    "timeout": _Failure(
-        504, "server_error", None, "The server took too long to process your request. Please try again later."
-    ),
+    "unavailable": Usual(503, "server_error", "The server is overloaded or not ready yet."),
+    "overloaded": Usual(503, "server_error", "The engine is currently overloaded, please try again later"),
+    "timeout": Usual(504, "server_error", "The server took too long to process your request. Please try again later."),
 }
 _NO_KEY: Final = (
     "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), "
@@ -1043,46 +1031,52 @@ _OF_THE_MODEL: Final = frozenset({"bad_request", "context_length", "content_filt
 _USUAL_WAIT: Final = 0.174
 
 
+def _request_id(exchange: Exchange) -> str:
+    return "req_" + exchange.ids.hex(32)
+
+
+def _without_a_key(exchange: Exchange, error: Error, usual: Usual) -> Usual:
+    """Where there is none, another text and no code."""
+    if usual.code != "invalid_api_key" or error.message is not None or _key(exchange):
+        return usual
+    return usual._replace(message=_NO_KEY, code=None)
+
+
+def _places(exchange: Exchange, error: Error) -> Mapping[str, str]:
+    wait = _USUAL_WAIT if error.retry_after is None else error.retry_after
+    return {"key": _masked(_key(exchange)), "wait": duration(wait)}
+
+
+def _error_headers(said: Said) -> HeaderItems:
+    common = (*_COMMON, ("x-request-id", said.id), ("cf-ray", said.exchange.ids.hex(16) + "-IAD"))
+    if said.name in _OF_THE_MODEL:
+        return (*_VERSION, *_LIMITS, *common)
+    wait = duration(wait_of(said, _USUAL_WAIT))
+    limits = spent(_LIMITS, remaining_tokens="0", reset_tokens=wait) if said.name == "rate_limit" else ()
+    return (("vary", "Origin"), *limits, *common)
+
+
+def _indented(body: Any) -> bytes:
+    return json.dumps(body, indent=4, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+ERRORS: Final = Errors(
+    id=_request_id,
+    row=_without_a_key,
+    fills=_places,
+    headers=_error_headers,
+    waits=precise_waits,
+    encode=_indented,
+    content_type="application/json; charset=utf-8",
+    usual=_USUAL,
+)
+"""Those of the gateway; in the middle of a stream it is an event without choices, by which SDKs know it."""
+_BY_MODEL: Final = replace(ERRORS, encode=_json.pretty)
+
+
 def failure(exchange: Exchange, error: Error) -> Response:
     """An error as a whole answer; those of the gateway and those of the model differ in style (recorded 2025-05 to 2026-04)."""
-    text = exchange.ids.hex(48)
-    request_id = "req_" + text[:32]
-    body = _error_body(exchange, error, request_id)
-    usual = _FAILURES[error.name]
-    status = error.kind if isinstance(error.kind, int) else usual.status
-    common = (*_COMMON, ("x-request-id", request_id), ("cf-ray", text[32:] + "-IAD"), *_wait_headers(error))
-    if error.name in _OF_THE_MODEL:
-        return Response(
-            status, (("content-type", "application/json"), *_VERSION, *_LIMITS, *common), _json.pretty(body)
-        )
-    limits = _spent(error) if error.name == "rate_limit" else ()
-    gateway = json.dumps(body, indent=4, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-    return Response(
-        status, (("content-type", "application/json; charset=utf-8"), ("vary", "Origin"), *limits, *common), gateway
-    )
-
-
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same after the stream has begun: an event without choices, by which SDKs know it."""
-    return [_error_body(exchange, error, "req_" + exchange.ids.hex(32))]
-
-
-def _error_body(exchange: Exchange, error: Error, request_id: str) -> dict[str, Any]:
-    usual = _FAILURES[error.name]
-    text, code = error.message, usual.code
-    if text is None and error.name == "authentication" and not _key(exchange):
-        text, code = _NO_KEY, None
-    if text is None and error.kind not in (error.name, usual.status) and error.name in ("bad_request", "server_error"):
-        text = _phrase(error.kind)
-    if text is None:
-        wait = _duration(_USUAL_WAIT if error.retry_after is None else error.retry_after)
-        text = usual.message.format(key=_masked(_key(exchange)), model=exchange.model, wait=wait, request_id=request_id)
-    return {"error": {"message": text, "type": usual.type, "param": usual.param, "code": code}}
-
-
-def _phrase(status: int | str) -> str | None:
-    """The standard phrase of a status that isn't in the table."""
-    return next((item.phrase for item in HTTPStatus if item == status), None)
+    return (_BY_MODEL if error.name in _OF_THE_MODEL else ERRORS).failure(exchange, error)
 
 
 def _key(exchange: Exchange) -> str:
@@ -1093,30 +1087,6 @@ def _key(exchange: Exchange) -> str:
 def _masked(key: str) -> str:
     """Short keys are echoed, long ones starred in the middle."""
     return key if len(key) <= 8 else key[:4] + "*" * (len(key) - 8) + key[-4:]
-
-
-def _wait_headers(error: Error) -> HeaderItems:
-    if error.retry_after is None:
-        return ()
-    return (
-        ("retry-after", str(math.ceil(error.retry_after))),
-        ("retry-after-ms", str(math.ceil(error.retry_after * 1000))),
-    )
-
-
-def _spent(error: Error) -> HeaderItems:
-    wait = _duration(_USUAL_WAIT if error.retry_after is None else error.retry_after)
-    changed = {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": wait}
-    return tuple((name, changed.get(name, value)) for name, value in _LIMITS)
-
-
-def _duration(seconds: float) -> str:
-    """Seconds as Go prints them: `174ms`, `8.64s`, `1m2.5s`."""
-    if seconds < 1:
-        return f"{math.ceil(seconds * 1000)}ms" if seconds else "0s"
-    minutes, rest = divmod(round(seconds, 3), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{f'{hours}h' if hours else ''}{f'{minutes}m' if hours or minutes else ''}{round(rest, 3):g}s"
 
 
 # ------------------------------------------------------------------------------------------- reading back
@@ -1301,7 +1271,7 @@ DIALECT: Final = Dialect(
     document=document,
     events=events,
     failure=failure,
-    failure_events=failure_events,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

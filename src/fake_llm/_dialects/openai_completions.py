@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from fake_llm._dialect import Choice, Delta, Dialect, Exchange, Ids, WireEvent, json_kind, media, merge, message
-from fake_llm._differences.errors import Errors
+from fake_llm._failures import Errors
 from fake_llm._model import HeaderItems, Request, Usage, View
 from fake_llm._tokens import tokens
 from fake_llm._turns import Error, Reply

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -32,12 +31,12 @@ from fake_llm._dialect import (
     text_of,
 )
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Errors, Said, Usual, duration, precise_waits, spent, wait_of
 from fake_llm._model import (
     AUTO,
     HeaderItems,
     Message,
     Request,
-    Response,
     SentToolCall,
     ToolChoice,
     ToolResult,
@@ -706,7 +705,7 @@ def _finished(exchange: Exchange, started: _Json, status: str, reason: str | Non
         **started,
         "status": status,
         "completed_at": exchange.created if status == "completed" else None,
-        "error": {"code": "server_error", "message": _FAILED.format(request_id="req_" + exchange.ids.hex(32))}
+        "error": {"code": "server_error", "message": _FAILED.format(id="req_" + exchange.ids.hex(32))}
         if status == "failed"
         else None,
         "incomplete_details": {"reason": reason} if status == "incomplete" and reason is not None else None,
@@ -1450,129 +1449,35 @@ def pad(payload: Any, data: bytes) -> bytes:
 
 _FAILED: Final = (
     "An error occurred while processing your request. You can retry your request, or contact us through our help center at help.openai.com "
-    "if the error persists. Please include the request ID {request_id} in your message."
+    "if the error persists. Please include the request ID {id} in your message."
 )
 _INVALID: Final = "invalid_request_error"
-_FAILURES: Final[Mapping[str, tuple[int, str, str | None, str | None, str]]] = {
-    "bad_request": (400, _INVALID, None, None, "Invalid request."),
-    "authentication": (
-        401,
-        _INVALID,
-        None,
-        "invalid_api_key",
-        "Incorrect API key provided: test-key. You can find your API key at https://platform.openai.com/account/api-keys.",
-    ),
-    "permission": (
-        403,
-        _INVALID,
-        None,
-        "model_not_found",
-        "Project `proj_000000000000000000000000` does not have access to model `{model}`.",
-    ),
-    "not_found": (
-        400,
-        _INVALID,
-        "model",
-        "model_not_found",
-        "The requested model '{model}' does not exist.",
-    ),  # no 404: recorded 2026-04
-    "request_too_large": (413, _INVALID, None, "request_too_large", "Request body too large."),
-    "context_length": (
-        400,
-        _INVALID,
-        "input",
-        "context_length_exceeded",
-        "Your input exceeds the context window of this model. Please adjust your input and try again.",
-    ),
-    "content_filter": (
-        400,
-        _INVALID,
-        None,
-        "invalid_prompt",
-        (
-            "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: "
-            "https://platform.openai.com/docs/guides/reasoning#advice-on-prompting"
-        ),
-    ),
-    "rate_limit": (
-        429,
-        "tokens",
-        None,
-        "rate_limit_exceeded",
-        (
-            "Rate limit reached for {model} in organization org-000000000000000000000000 on tokens per min (TPM): Limit 30000, Used 30000, "
-            "Requested 30. Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more."
-        ),
-    ),
-    "quota": (
-        429,
-        "insufficient_quota",
-        None,
-        "insufficient_quota",
-        (
-            "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: "
-            "https://platform.openai.com/docs/guides/error-codes/api-errors."
-        ),
-    ),
-    "server_error": (500, "server_error", None, "server_error", _FAILED),
-    "unavailable": (
-        503,
-        "service_unavailable_error",
-        None,
-        None,
-        "The server is temporarily unavailable. Please try again later.",
-    ),
-    "overloaded": (
-        503,
-        "service_unavailable_error",
-        None,
-        "server_is_overloaded",
-        "Our servers are currently overloaded. Please try again later.",
-    ),
-    "timeout": (504, "server_error", None, None, "Request timed out."),
-}
-"""Name to status, type, param, code and default message."""
+_USUAL_WAIT: Final = 1.0
 
 
-def failure(exchange: Exchange, error: Error) -> Response:
-    """An error as a whole answer: two blanks, no last newline, for a bad key too."""
-    request_id = "req_" + exchange.ids.hex(32)
-    status, content = _error(exchange, error, request_id)
-    headers = [
-        ("content-type", "application/json"),
-        *_COMMON,
-        ("x-request-id", request_id),
-        ("cf-ray", exchange.ids.hex(16) + "-IAD"),
-    ]
-    if status == 401:
-        headers.append(("www-authenticate", 'Bearer realm="OpenAI API"'))
-    if error.retry_after is not None:
-        headers.append(("retry-after", str(math.ceil(error.retry_after))))
-        headers.append(("retry-after-ms", str(math.ceil(error.retry_after * 1000))))
-    return Response(status, tuple(headers), _json.pretty({"error": content}))
+def _request_id(exchange: Exchange) -> str:
+    return "req_" + exchange.ids.hex(32)
 
 
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same after a stream's content: an `error` event, then the response as it failed, recorded 2025-11."""
-    response_id = _response_id(exchange)
-    _, content = _error(exchange, error, "req_" + exchange.ids.hex(32))
+def _error_headers(said: Said) -> HeaderItems:
+    realm = (("www-authenticate", 'Bearer realm="OpenAI API"'),) if said.status == 401 else ()
+    wait = duration(wait_of(said, _USUAL_WAIT))
+    limits = spent(_LIMITS, remaining_tokens="0", reset_tokens=wait) if said.name == "rate_limit" else ()
+    return (*_COMMON, *limits, ("x-request-id", said.id), ("cf-ray", said.exchange.ids.hex(16) + "-IAD"), *realm)
+
+
+def _error_events(said: Said) -> list[WireEvent]:
+    """An `error` event, then the response as it failed, recorded 2025-11."""
+    exchange = said.exchange
     number = _count_of_events(exchange)
     failed = {
-        **_started(exchange, response_id),
+        **_started(exchange, _response_id(exchange)),
         "status": "failed",
-        "error": {"code": content["code"] or "server_error", "message": content["message"]},
+        "error": {"code": said.code or "server_error", "message": said.message},
     }
+    error = {"type": said.type, "code": said.code, "message": said.message, "param": said.param}
     return [
-        {
-            "type": "error",
-            "error": {
-                "type": content["type"],
-                "code": content["code"],
-                "message": content["message"],
-                "param": content["param"],
-            },
-            "sequence_number": number,
-        },
+        {"type": "error", "error": error, "sequence_number": number},
         {"type": "response.failed", "response": failed, "sequence_number": number + 1},
     ]
 
@@ -1585,16 +1490,69 @@ def _count_of_events(exchange: Exchange) -> int:
     return len(content)
 
 
-def _error(exchange: Exchange, error: Error, request_id: str) -> tuple[int, _Json]:
-    status, kind, param, code, text = _FAILURES[error.name]
-    if not isinstance(error.kind, str):
-        status = error.kind
-    if error.message is not None:
-        text = error.message
-    else:
-        wait = f"{error.retry_after:g}s" if error.retry_after is not None else "1s"
-        text = text.format(model=exchange.model, request_id=request_id, wait=wait)
-    return status, {"message": text, "type": kind, "param": param, "code": code}
+ERRORS: Final = Errors(
+    id=_request_id,
+    headers=_error_headers,
+    waits=precise_waits,
+    encode=_json.pretty,
+    event=_error_events,
+    usual={
+        "bad_request": Usual(400, _INVALID, "Invalid request."),
+        "authentication": Usual(
+            401,
+            _INVALID,
+            "Incorrect API key provided: test-key. You can find your API key at https://platform.openai.com/account/api-keys.",
+            "invalid_api_key",
+        ),
+        "permission": Usual(
+            403,
+            _INVALID,
+            "Project `proj_000000000000000000000000` does not have access to model `{model}`.",
+            "model_not_found",
+        ),
+        "not_found": Usual(
+            400, _INVALID, "The requested model '{model}' does not exist.", "model_not_found", "model"
+        ),  # no 404: recorded 2026-04
+        "request_too_large": Usual(413, _INVALID, "Request body too large.", "request_too_large"),
+        "context_length": Usual(
+            400,
+            _INVALID,
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "context_length_exceeded",
+            "input",
+        ),
+        "content_filter": Usual(
+            400,
+            _INVALID,
+            "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
+            "invalid_prompt",
+        ),
+        "rate_limit": Usual(
+            429,
+            "tokens",
+            "Rate limit reached for {model} in organization org-000000000000000000000000 on tokens per min (TPM): Limit 30000, Used 30000, Requested 30. Please try again in {wait}. Visit https://platform.openai.com/account/rate-limits to learn more.",
+            "rate_limit_exceeded",
+        ),
+        "quota": Usual(
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+            "insufficient_quota",
+        ),
+        "server_error": Usual(500, "server_error", _FAILED, "server_error"),
+        "unavailable": Usual(
+            503, "service_unavailable_error", "The server is temporarily unavailable. Please try again later."
+        ),
+        "overloaded": Usual(
+            503,
+            "service_unavailable_error",
+            "Our servers are currently overloaded. Please try again later.",
+            "server_is_overloaded",
+        ),
+        "timeout": Usual(504, "server_error", "Request timed out."),
+    },
+)
+"""Two blanks, no last newline, for a bad key too."""
 
 
 # --- an answer read back ----------------------------------------------------------------------------
@@ -1791,8 +1749,8 @@ DIALECT: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

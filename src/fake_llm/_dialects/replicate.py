@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from fake_llm import _json
 from fake_llm._dialect import Dialect, Exchange, Ids, WireEvent, media, message
-from fake_llm._model import AUTO, HeaderItems, Message, Request, Response, Role, Usage, View
+from fake_llm._failures import Errors, Said, Usual
+from fake_llm._model import AUTO, HeaderItems, Message, Request, Role, Usage, View
 from fake_llm._turns import Error, Image, Reply
 
 __all__ = ["DIALECT", "Status", "pieces", "prediction", "status_of"]
@@ -227,44 +226,37 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
 
 # --- errors --------------------------------------------------------------------------------------
 
-_USUAL: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "Bad request", "The request could not be understood."),
-    "authentication": (401, "Unauthenticated", "You did not pass a valid authentication token"),
-    "permission": (403, "Forbidden", "You do not have permission to perform this action."),
-    "not_found": (404, "Not found", "The requested resource could not be found."),
-    "request_too_large": (413, "Request entity too large", "The request is too large."),
-    "context_length": (422, "Input validation failed", "- input.prompt: The prompt is too long.\n"),
-    "content_filter": (422, "Input validation failed", "- input.prompt: The prompt was flagged as sensitive.\n"),
-    "rate_limit": (429, "Too many requests", "Request was throttled. Expected available in 1 second."),
-    "quota": (
-        402,
-        "Insufficient credit",
-        "You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.",
-    ),
-    "server_error": (500, "Internal server error", "Something went wrong."),
-    "unavailable": (503, "Service unavailable", "The service is temporarily unavailable."),
-    "overloaded": (503, "Service unavailable", "The service is temporarily overloaded."),
-    "timeout": (504, "Gateway timeout", "The request timed out."),
-}
+
+def _problem(said: Said) -> dict[str, Any]:
+    """The details of a problem (RFC 7807)."""
+    return {"title": said.type, "detail": said.message, "status": said.status}
 
 
-def _problem(exchange: Exchange, error: Error) -> dict[str, Any]:
-    status, title, detail = _USUAL[error.name]
-    if isinstance(error.kind, int):
-        status = error.kind
-    return {"title": title, "detail": detail if error.message is None else error.message, "status": status}
-
-
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error: the details of a problem (RFC 7807)."""
-    problem = _problem(exchange, error)
-    waits = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
-    return Response(problem["status"], (("content-type", "application/problem+json"), *waits), _json.compact(problem))
-
-
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same as an event."""
-    return [_problem(exchange, error)]
+ERRORS: Final = Errors(
+    body=_problem,
+    content_type="application/problem+json",
+    usual={
+        "bad_request": Usual(400, "Bad request", "The request could not be understood."),
+        "authentication": Usual(401, "Unauthenticated", "You did not pass a valid authentication token"),
+        "permission": Usual(403, "Forbidden", "You do not have permission to perform this action."),
+        "not_found": Usual(404, "Not found", "The requested resource could not be found."),
+        "request_too_large": Usual(413, "Request entity too large", "The request is too large."),
+        "context_length": Usual(422, "Input validation failed", "- input.prompt: The prompt is too long.\n"),
+        "content_filter": Usual(
+            422, "Input validation failed", "- input.prompt: The prompt was flagged as sensitive.\n"
+        ),
+        "rate_limit": Usual(429, "Too many requests", "Request was throttled. Expected available in 1 second."),
+        "quota": Usual(
+            402,
+            "Insufficient credit",
+            "You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.",
+        ),
+        "server_error": Usual(500, "Internal server error", "Something went wrong."),
+        "unavailable": Usual(503, "Service unavailable", "The service is temporarily unavailable."),
+        "overloaded": Usual(503, "Service unavailable", "The service is temporarily overloaded."),
+        "timeout": Usual(504, "Gateway timeout", "The request timed out."),
+    },
+)
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -309,8 +301,8 @@ DIALECT: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

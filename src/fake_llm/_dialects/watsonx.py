@@ -7,16 +7,15 @@ Answers and events are those of recordings of 2024, errors and what came later t
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from fake_llm import _json
 from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent, json_kind, message
-from fake_llm._model import AUTO, Event, HeaderItems, Request, Response, Usage, View
+from fake_llm._failures import Errors, Said, Usual
+from fake_llm._model import AUTO, Event, HeaderItems, Request, Usage, View
 from fake_llm._turns import Error, Reply
 
-__all__ = ["GENERATE", "created_at", "failure", "failure_events", "headers", "model", "stream"]
+__all__ = ["ERRORS", "GENERATE", "created_at", "headers", "model", "stream"]
 
 # --- request to view -----------------------------------------------------------------------------
 
@@ -133,54 +132,56 @@ def events(exchange: Exchange) -> tuple[list[WireEvent], list[WireEvent]]:
 
 # --- errors --------------------------------------------------------------------------------------
 
-_USUAL: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "invalid_request_entity", "The request is invalid."),
-    "authentication": (
-        401,
-        "authentication_token_not_valid",
-        "Failed to authenticate the request due to invalid token",
-    ),
-    "permission": (403, "user_authorization_failed", "The user does not have permission to access the project."),
-    "not_found": (404, "model_not_supported", "Model '{model}' is not supported for this environment."),
-    "request_too_large": (413, "request_too_large", "The request is too large."),
-    "context_length": (
-        400,
-        "invalid_input_argument",
-        "the number of input tokens cannot exceed the total tokens limit of this model",
-    ),
-    "content_filter": (400, "invalid_input_argument", "The input was refused by a content filter."),
-    "rate_limit": (429, "rate_limit_reached_requests", "Rate limit reached: too many requests"),
-    "quota": (403, "token_quota_reached", "This request exceeds the token quota of your plan."),
-    "server_error": (500, "downstream_request_failed", "Downstream caikit service request failed"),
-    "unavailable": (503, "service_unavailable", "The service is temporarily unavailable."),
-    "overloaded": (503, "service_overloaded", "The model is overloaded, please try again later."),
-    "timeout": (504, "downstream_request_timeout", "The request timed out."),
-}
+
+def _trace(exchange: Exchange) -> str:
+    return exchange.ids.hex(32)
 
 
-def _said(exchange: Exchange, error: Error) -> dict[str, Any]:
-    status, code, text = _USUAL[error.name]
-    if isinstance(error.kind, int):
-        status = error.kind
-    said = text.replace("{model}", exchange.model) if error.message is None else error.message
-    one = {"code": code, "message": said, "more_info": "https://cloud.ibm.com/apidocs/watsonx-ai"}
-    return {"errors": [one], "trace": exchange.ids.hex(32), "status_code": status}
+def _body(said: Said) -> dict[str, Any]:
+    one = {"code": said.type, "message": said.message, "more_info": "https://cloud.ibm.com/apidocs/watsonx-ai"}
+    return {"errors": [one], "trace": said.id, "status_code": said.status}
 
 
-def failure(exchange: Exchange, error: Error) -> Response:
-    """A vendor's error as a whole answer."""
-    said = _said(exchange, error)
-    waits = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
-    return Response(
-        said["status_code"],
-        (("content-type", "application/json"), ("x-global-transaction-id", said["trace"]), *waits),
-        _json.compact(said),
-    )
+def _traced(said: Said) -> HeaderItems:
+    return (("x-global-transaction-id", said.id),)
 
 
-def failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    """The same after a stream has begun: an event of its own."""
-    return [Event("error", _said(exchange, error))]
+def _event(said: Said) -> list[WireEvent]:
+    """An event of its own."""
+    return [Event("error", _body(said))]
+
+
+ERRORS: Final = Errors(
+    body=_body,
+    id=_trace,
+    headers=_traced,
+    event=_event,
+    usual={
+        "bad_request": Usual(400, "invalid_request_entity", "The request is invalid."),
+        "authentication": Usual(
+            401,
+            "authentication_token_not_valid",
+            "Failed to authenticate the request due to invalid token",
+        ),
+        "permission": Usual(
+            403, "user_authorization_failed", "The user does not have permission to access the project."
+        ),
+        "not_found": Usual(404, "model_not_supported", "Model '{model}' is not supported for this environment."),
+        "request_too_large": Usual(413, "request_too_large", "The request is too large."),
+        "context_length": Usual(
+            400,
+            "invalid_input_argument",
+            "the number of input tokens cannot exceed the total tokens limit of this model",
+        ),
+        "content_filter": Usual(400, "invalid_input_argument", "The input was refused by a content filter."),
+        "rate_limit": Usual(429, "rate_limit_reached_requests", "Rate limit reached: too many requests"),
+        "quota": Usual(403, "token_quota_reached", "This request exceeds the token quota of your plan."),
+        "server_error": Usual(500, "downstream_request_failed", "Downstream caikit service request failed"),
+        "unavailable": Usual(503, "service_unavailable", "The service is temporarily unavailable."),
+        "overloaded": Usual(503, "service_overloaded", "The model is overloaded, please try again later."),
+        "timeout": Usual(504, "downstream_request_timeout", "The request timed out."),
+    },
+)
 
 
 def headers(exchange: Exchange) -> HeaderItems:
@@ -217,8 +218,8 @@ GENERATE: Final = Dialect(
     model=model,
     document=document,
     events=events,
-    failure=failure,
-    failure_events=failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=parts,
     headers=headers,
     tool_id=tool_id,

@@ -1,7 +1,7 @@
 """What single hosts do differently from the dialect that they speak: data on a row of the endpoint table.
 
 A module here per host, or per family of hosts that differ in the same way. `chat` makes the difference of a
-host that speaks OpenAI chat out of flags, `responses` that of one that speaks OpenAI responses, `errors` a host's own error bodies.
+host that speaks OpenAI chat out of flags, `responses` that of one that speaks OpenAI responses. A host's own errors are a table of `fake_llm._failures`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from typing import Any, Final
@@ -12,7 +11,7 @@ from fake_llm._dialect import Delta, Exchange
 from fake_llm._dialects import openai_chat
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, uuid
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual, precise_waits
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error
 
@@ -216,9 +215,9 @@ def _headers(exchange: Exchange) -> HeaderItems:
 
 
 def _failed(said: Said) -> HeaderItems:
-    wait = said.error.retry_after
-    more = () if wait is None else (("retry-after-ms", str(math.ceil(wait * 1000))),)
-    return (*_common(said.exchange), *more)
+    """Where a limit is reached, a second to wait, that is none in milliseconds (recorded 2026-08)."""
+    wait = (("retry-after", "1"), ("retry-after-ms", "0")) if said.name == "rate_limit" else ()
+    return (*_common(said.exchange), *wait)
 
 
 _GATEWAY: Final = frozenset({"authentication", "permission", "quota", "unavailable", "overloaded", "timeout"})
@@ -226,7 +225,7 @@ _GATEWAY: Final = frozenset({"authentication", "permission", "quota", "unavailab
 
 
 def _body(said: Said) -> dict[str, Any]:
-    name, code, text = said.error.name, said.code, said.message
+    name, code, text = said.name, said.code, said.message
     if name in _GATEWAY:
         return {"error": {"code": code, "message": text}}
     if name == "rate_limit":
@@ -250,6 +249,7 @@ def _body(said: Said) -> dict[str, Any]:
 ERRORS: Final = Errors(
     body=_body,
     headers=_failed,
+    waits=precise_waits,
     usual={
         "authentication": Usual(
             401,

@@ -14,6 +14,7 @@ from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent
 from fake_llm._dialects import bedrock_converse, bedrock_invoke, cohere, openai_chat
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
+from fake_llm._failures import Said
 from fake_llm._model import Event, HeaderItems, Request
 from fake_llm._turns import Error
 
@@ -118,8 +119,8 @@ def invoke(
         document=guarded,
         events=measured,
         headers=partial(_headers, caches=caches),
-        failure=bedrock_converse.failure,
-        failure_events=_failure_events,
+        failure=bedrock_converse.ERRORS.failure,
+        failure_events=_ERRORS.failure_events,
         tool_id=tool_id,
     )
 
@@ -139,13 +140,15 @@ def _guarded(exchange: Exchange) -> dict[str, Any]:
     return {"amazon-bedrock-guardrailAction": "INTERVENED" if intervened else "NONE"}
 
 
-def _failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
+def _error_event(said: Said) -> list[WireEvent]:
     """As in Converse, with an exception of its own for time-outs (botocore 1.44)."""
-    found = bedrock_converse.failure_events(exchange, error)
-    (event,) = found
-    if error.name == "timeout" and isinstance(event, Event):
-        return [Event("modelTimeoutException", {"message": event.payload["message"]})]
-    return found
+    if said.type == "ModelTimeoutException":
+        return [Event("modelTimeoutException", {"message": said.message})]
+    assert bedrock_converse.ERRORS.event is not None
+    return bedrock_converse.ERRORS.event(said)
+
+
+_ERRORS: Final = replace(bedrock_converse.ERRORS, event=_error_event)
 
 
 def on_bedrock(dialect: Dialect, *, streams: bool = True) -> Dialect:

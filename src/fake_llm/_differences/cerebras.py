@@ -12,7 +12,7 @@ from fake_llm._dialect import Exchange, Ids, WireEvent
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 
 __all__ = ["CEREBRAS"]
 

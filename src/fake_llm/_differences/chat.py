@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from fake_llm._dialect import Delta, Exchange, Ids, ReadyPart, merge, text_of
 from fake_llm._differences import Difference
-from fake_llm._differences.errors import Errors
 from fake_llm._errors import ScriptMismatchError, clipped, sentence
+from fake_llm._failures import Errors
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Audio, Citation, Refusal, Thinking
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.routed import asked_model, routed
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["AI_GATEWAY", "WORKERS_AI"]

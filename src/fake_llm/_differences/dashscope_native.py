@@ -6,15 +6,14 @@ unless it is asked for increments. The multimodal path says its text in a list.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from fake_llm import _json
 from fake_llm._dialect import Delta, Dialect, Exchange, Ids, WireEvent, as_written
 from fake_llm._dialects import openai_chat
-from fake_llm._model import Event, HeaderItems, Request, Response, Usage, View
+from fake_llm._failures import Errors, Said, Usual
+from fake_llm._model import Event, HeaderItems, Request, Usage, View
 from fake_llm._turns import Error, Reply, Thinking, ToolCall
 
 __all__ = ["GENERATION"]
@@ -207,47 +206,46 @@ def _joined(call: Json | None, more: Json) -> Json:
 
 # --- errors --------------------------------------------------------------------------------------
 
-_USUAL: Final[Mapping[str, tuple[int, str, str]]] = {
-    "bad_request": (400, "InvalidParameter", "Required parameter(s) missing or invalid."),
-    "authentication": (401, "InvalidApiKey", "Invalid API-key provided."),
-    "permission": (403, "AccessDenied", "Access denied."),
-    "not_found": (404, "ModelNotFound", "Model can not be found."),
-    "request_too_large": (413, "BadRequest.TooLarge", "Payload Too Large"),
-    "context_length": (400, "InvalidParameter", "Range of input length should be [1, 129024]"),
-    "content_filter": (400, "DataInspectionFailed", "Input data may contain inappropriate content."),
-    "rate_limit": (429, "Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
-    "quota": (429, "Throttling.AllocationQuota", "Allocated quota exceeded, please increase your quota limit."),
-    "server_error": (500, "InternalError", "An internal error has occured, please try again later."),
-    "unavailable": (503, "ModelUnavailable", "Model is unavailable, please try again later."),
-    "overloaded": (
-        503,
-        "ModelServingError",
-        "Too many requests. Your requests are being throttled due to system capacity limits. Please try again later.",
-    ),
-    "timeout": (504, "RequestTimeOut", "Request timed out, please try again later."),
-}
+
+def _body(said: Said) -> Json:
+    return {"code": said.type, "message": said.message, "request_id": said.id}
 
 
-def _failed(exchange: Exchange, error: Error) -> tuple[int, Json]:
-    status, code, text = _USUAL[error.name]
-    if isinstance(error.kind, int):
-        status = error.kind
-    said = text if error.message is None else error.message
-    return status, {"code": code, "message": said, "request_id": _id(exchange)}
+def _asked_by(said: Said) -> HeaderItems:
+    return (("x-request-id", said.id),)
 
 
-def _failure(exchange: Exchange, error: Error) -> Response:
-    status, body = _failed(exchange, error)
-    waits = () if error.retry_after is None else (("retry-after", str(math.ceil(error.retry_after))),)
-    return Response(
-        status,
-        (("content-type", "application/json"), ("x-request-id", body["request_id"]), *waits),
-        _json.compact(body),
-    )
+def _event(said: Said) -> list[WireEvent]:
+    return [Event("error", _body(said))]
 
 
-def _failure_events(exchange: Exchange, error: Error) -> list[WireEvent]:
-    return [Event("error", _failed(exchange, error)[1])]
+ERRORS: Final = Errors(
+    body=_body,
+    id=_id,
+    headers=_asked_by,
+    event=_event,
+    usual={
+        "bad_request": Usual(400, "InvalidParameter", "Required parameter(s) missing or invalid."),
+        "authentication": Usual(401, "InvalidApiKey", "Invalid API-key provided."),
+        "permission": Usual(403, "AccessDenied", "Access denied."),
+        "not_found": Usual(404, "ModelNotFound", "Model can not be found."),
+        "request_too_large": Usual(413, "BadRequest.TooLarge", "Payload Too Large"),
+        "context_length": Usual(400, "InvalidParameter", "Range of input length should be [1, 129024]"),
+        "content_filter": Usual(400, "DataInspectionFailed", "Input data may contain inappropriate content."),
+        "rate_limit": Usual(429, "Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
+        "quota": Usual(
+            429, "Throttling.AllocationQuota", "Allocated quota exceeded, please increase your quota limit."
+        ),
+        "server_error": Usual(500, "InternalError", "An internal error has occured, please try again later."),
+        "unavailable": Usual(503, "ModelUnavailable", "Model is unavailable, please try again later."),
+        "overloaded": Usual(
+            503,
+            "ModelServingError",
+            "Too many requests. Your requests are being throttled due to system capacity limits. Please try again later.",
+        ),
+        "timeout": Usual(504, "RequestTimeOut", "Request timed out, please try again later."),
+    },
+)
 
 
 def _headers(exchange: Exchange) -> HeaderItems:
@@ -294,8 +292,8 @@ GENERATION: Final[Dialect] = replace(
     stream=_stream,
     document=_document,
     events=_events,
-    failure=_failure,
-    failure_events=_failure_events,
+    failure=ERRORS.failure,
+    failure_events=ERRORS.failure_events,
     parts=_parts,
     headers=_headers,
     tool_id=_tool_id,

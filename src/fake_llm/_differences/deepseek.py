@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences.chat import chat, thinks, uuid
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["DEEPSEEK", "DEEPSEEK_RESPONSES"]

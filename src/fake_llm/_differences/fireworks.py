@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual, spent
 from fake_llm._model import HeaderItems
 
 __all__ = ["FIREWORKS"]
@@ -33,11 +33,21 @@ def _headers(exchange: Exchange) -> HeaderItems:
     return (
         ("fireworks-prompt-tokens", str(usage.input_tokens)),
         ("fireworks-cached-prompt-tokens", str(usage.cached_tokens)),
-        ("x-ratelimit-limit-requests", "600"),
-        ("x-ratelimit-remaining-requests", "599"),
-        ("x-ratelimit-over-limit", "no"),
+        *_LIMITS,
         ("x-request-id", exchange.ids.uuid()),
     )
+
+
+_LIMITS: Final = (
+    ("x-ratelimit-limit-requests", "600"),
+    ("x-ratelimit-remaining-requests", "599"),
+    ("x-ratelimit-over-limit", "no"),
+)
+
+
+def _failed(said: Said) -> HeaderItems:
+    """The limits where one is reached, as the vendor's page of rate limits has them (2026-11)."""
+    return spent(_LIMITS, remaining_requests="0", over_limit="yes") if said.name == "rate_limit" else ()
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -46,6 +56,7 @@ def _body(said: Said) -> dict[str, Any]:
 
 ERRORS: Final = Errors(
     body=_body,
+    headers=_failed,
     usual={
         "bad_request": Usual(400, "invalid_request_error", "Bad Request", "invalid_request_error"),
         "authentication": Usual(

@@ -5,6 +5,7 @@ Recorded 2025-05 (a whole answer); streams and errors by the vendor's documentat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from fake_llm import _json
@@ -12,10 +13,9 @@ from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._framing import Whole
+from fake_llm._failures import Errors, Said, Usual
 
-__all__ = ["GEMINI"]
+__all__ = ["GEMINI", "VERTEX_CHAT"]
 
 
 def _id(ids: Ids) -> str:
@@ -49,9 +49,14 @@ def _body(said: Said) -> dict[str, Any]:
     return {"error": {"code": said.status, "message": said.message, "status": said.type}}
 
 
+def _in_a_list(body: Any) -> bytes:
+    return b"[" + _json.pretty(body) + b"\n]"
+
+
 _ERRORS: Final = Errors(
     body=_body,
-    layout=Whole(_json.pretty, b"\n]", "application/json; charset=UTF-8", b"["),
+    encode=_in_a_list,
+    content_type="application/json; charset=UTF-8",
     usual={
         "bad_request": Usual(400, "INVALID_ARGUMENT", "Request contains an invalid argument."),
         "authentication": Usual(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
@@ -81,6 +86,14 @@ _ERRORS: Final = Errors(
     },
 )
 
+_ON_VERTEX: Final = replace(
+    _ERRORS,
+    usual={
+        **_ERRORS.usual,
+        "authentication": Usual(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
+    },
+)
+
 GEMINI: Final[Difference] = chat(
     keys="choices created id model object usage",
     chunk_keys="choices created id model object usage",
@@ -98,3 +111,5 @@ GEMINI: Final[Difference] = chat(
     delta=_delta,
     errors=_ERRORS,
 )
+VERTEX_CHAT: Final = replace(GEMINI, failure=_ON_VERTEX.failure, failure_events=_ON_VERTEX.failure_events)
+"""The same on Vertex AI, where a key is a token."""

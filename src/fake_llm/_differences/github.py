@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from fake_llm._differences import Difference
 from fake_llm._differences.azure import AZURE_CHAT
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["GITHUB"]

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids, WireEvent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._framing import Whole
+from fake_llm._failures import Errors, Said, Usual, duration, spent, wait_of
 from fake_llm._json import compact
 from fake_llm._model import Event, HeaderItems
 
@@ -88,17 +87,19 @@ def _chunks(exchange: Exchange, content: list[dict[str, Any]], closing: list[dic
             chunk["usage"] = counted
 
 
+_REGION: Final = ("x-groq-region", "us-west-1")
+_LIMITS: Final = (
+    ("x-ratelimit-limit-requests", "14400"),
+    ("x-ratelimit-limit-tokens", "18000"),
+    ("x-ratelimit-remaining-requests", "14399"),
+    ("x-ratelimit-remaining-tokens", "17968"),
+    ("x-ratelimit-reset-requests", "6s"),
+    ("x-ratelimit-reset-tokens", "90ms"),
+)
+
+
 def _headers(exchange: Exchange) -> HeaderItems:
-    return (
-        ("x-groq-region", "us-west-1"),
-        ("x-ratelimit-limit-requests", "14400"),
-        ("x-ratelimit-limit-tokens", "18000"),
-        ("x-ratelimit-remaining-requests", "14399"),
-        ("x-ratelimit-remaining-tokens", "17968"),
-        ("x-ratelimit-reset-requests", "6s"),
-        ("x-ratelimit-reset-tokens", "90ms"),
-        ("x-request-id", _request_id(exchange)),
-    )
+    return (_REGION, *_LIMITS, ("x-request-id", _request_id(exchange)))
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -108,7 +109,12 @@ def _body(said: Said) -> dict[str, Any]:
 
 
 def _failed(said: Said) -> HeaderItems:
-    return (("x-groq-region", "us-west-1"), ("x-request-id", _request_id(said.exchange)))
+    """Where a limit is reached, the limits and how long to wait, as the vendor's page of rate limits has them (2026-11)."""
+    reached: HeaderItems = ()
+    if said.name == "rate_limit":
+        wait = duration(wait_of(said, 1.0))
+        reached = (("retry-after", "1"), *spent(_LIMITS, remaining_tokens="0", reset_tokens=wait))
+    return (_REGION, *reached, ("x-request-id", _request_id(said.exchange)))
 
 
 def _event(said: Said) -> list[WireEvent]:
@@ -116,11 +122,15 @@ def _event(said: Said) -> list[WireEvent]:
     return [Event("error", {"error": {**_body(said)["error"], "status_code": said.status}})]
 
 
+def _line(body: Any) -> bytes:
+    return compact(body) + b"\n"
+
+
 ERRORS: Final = Errors(
     body=_body,
     headers=_failed,
     event=_event,
-    layout=Whole(compact, b"\n"),
+    encode=_line,
     usual={
         "authentication": Usual(401, "invalid_request_error", "Invalid API Key", "invalid_api_key"),
         "not_found": Usual(

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange
 from fake_llm._differences import Difference
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.routed import asked_model, routed
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 
 __all__ = ["HUGGINGFACE"]
@@ -31,7 +31,7 @@ def _headers(exchange: Exchange) -> HeaderItems:
 
 
 def _body(said: Said) -> dict[str, Any]:
-    if said.error.name in ("authentication", "permission", "quota", "rate_limit"):
+    if said.name in ("authentication", "permission", "quota", "rate_limit"):
         return {"error": said.message}
     return {"error": {"message": said.message, "type": said.type, "param": said.param, "code": said.code}}
 

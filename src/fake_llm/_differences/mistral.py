@@ -17,7 +17,7 @@ from typing import Any, Final
 from fake_llm._dialect import CREATED, Delta, Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, thinks
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual, spent
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error, Refusal, Thinking
 
@@ -238,7 +238,8 @@ def _correlated(exchange: Exchange) -> HeaderItems:
 
 
 def _error_headers(said: Said) -> HeaderItems:
-    return (*_correlated(said.exchange), *_COMMON)
+    limits = spent(_LIMITS, remaining_req_minute="0") if said.name == "rate_limit" else ()
+    return (*_correlated(said.exchange), *limits, *_COMMON)
 
 
 _GATEWAY: Final = "gateway"
@@ -432,40 +433,13 @@ def _message_fields(where: tuple[Any, ...], item: Mapping[str, Any]) -> Iterator
         yield _forbidden((*where, "reasoning_content"), item["reasoning_content"])
 
 
-def _order(messages: list[Any]) -> Error | None:
-    """The refusals of an order of messages that is none."""
-    if not messages:
-        return Error(400, "Conversation must have at least one message")
-    before, due = None, 0
-    for item in messages:
-        role = item["role"]
-        if role == "tool":
-            due -= 1
-        elif due != 0:
-            return _disordered("Not the same number of function calls and responses")
-        elif role == "user" and before == "tool":
-            return _disordered("Unexpected role 'user' after role 'tool'")
-        if role == "assistant":
-            due = len(item.get("tool_calls") or ())
-        before = role
-    if before == "assistant" and messages[-1].get("prefix") is not True:
-        return _disordered(
-            "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
-        )
-    if before == "tool" and due != 0:
-        return _disordered("Not the same number of function calls and responses")
-    return None
-
-
-def _disordered(message: str) -> Error:
-    return Error(400, message, body=_said(400, message, "invalid_request_message_order", "3230"))
-
-
 def _check_conversation(request: Request, body: Any, named: str) -> Error | None:
     wrong = _fields(request, body, named, "messages")
     if not wrong:
         wrong = list(_messages(body["messages"]))
-    return _refused(*wrong) if wrong else _order(body["messages"])
+    if not wrong and not body["messages"]:
+        return Error(400, "Conversation must have at least one message")
+    return _refused(*wrong)
 
 
 def _check(request: Request, body: Any) -> Error | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fake_llm._dialect import Ids
+from fake_llm._dialect import Ids, WireEvent
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 
 __all__ = ["NVIDIA"]
 
@@ -27,9 +27,18 @@ def _tool_id(ids: Ids, number: int) -> str:
 
 
 def _body(said: Said) -> dict[str, Any]:
-    if said.error.name in _OF_THE_GATEWAY:
+    if said.name in _OF_THE_GATEWAY:
         return {"status": said.status, "title": said.type, "detail": said.message}
+    return _of_the_model(said)
+
+
+def _of_the_model(said: Said) -> dict[str, Any]:
     return {"error": {"message": said.message, "type": said.type, "param": None, "code": said.status}}
+
+
+def _event(said: Said) -> list[WireEvent]:
+    """Once the model has begun, it is the model that fails."""
+    return [_of_the_model(said)]
 
 
 _OF_THE_GATEWAY: Final[dict[str, Usual]] = {
@@ -42,6 +51,7 @@ _OF_THE_GATEWAY: Final[dict[str, Usual]] = {
 
 _ERRORS: Final = Errors(
     body=_body,
+    event=_event,
     usual=_OF_THE_GATEWAY
     | {
         "bad_request": Usual(400, "BadRequestError", "Bad Request"),

@@ -8,7 +8,7 @@ from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Usual
+from fake_llm._failures import Errors, Usual
 
 __all__ = ["OLLAMA"]
 

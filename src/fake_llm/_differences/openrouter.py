@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import CREATED, Exchange, Ids, WireEvent
 from fake_llm._differences.chat import answer_id, chat
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Thinking
 
@@ -153,14 +153,22 @@ _COMMON: Final = (
 
 def _body(said: Said) -> dict[str, Any]:
     error: dict[str, Any] = {"message": said.message, "code": said.status}
-    if said.error.name == "rate_limit":
+    if said.name == "rate_limit":
         error["metadata"] = {
             "headers": dict(_limits(said)),
             "provider_name": None,
         }
-    elif said.error.name in ("overloaded", "unavailable", "server_error", "content_filter"):
+    elif said.name in ("overloaded", "unavailable", "server_error", "content_filter"):
         error["metadata"] = {"raw": said.message, "provider_name": _more(said.exchange)["provider"]}
-    return {"error": error}
+    elif said.name == "context_length":
+        refused = {"code": said.status, "message": said.message}
+        error["metadata"] = {"provider_name": None, "previous_errors": [refused]}
+    return {"error": error, **({"user_id": _USER} if said.name in _OF_A_USER else {})}
+
+
+_USER: Final = "user_000000000000000000000000000"
+_OF_A_USER: Final = frozenset({"rate_limit", "context_length"})
+"""Errors that name the account (recorded 2025-08 and 2026-08)."""
 
 
 def _limits(said: Said) -> HeaderItems:
@@ -172,7 +180,7 @@ def _limits(said: Said) -> HeaderItems:
 
 
 def _failed(said: Said) -> HeaderItems:
-    limits = _limits(said) if said.error.name == "rate_limit" else ()
+    limits = _limits(said) if said.name == "rate_limit" else ()
     return (*_COMMON, *((name.lower(), value) for name, value in limits))
 
 

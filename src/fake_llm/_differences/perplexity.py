@@ -8,7 +8,7 @@ from typing import Any, Final
 from fake_llm._dialect import Delta, Exchange
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, cited
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Citation, Thinking
 
@@ -88,8 +88,16 @@ def _choice(exchange: Exchange, choice: dict[str, Any]) -> dict[str, Any]:
     return choice
 
 
+_REGION: Final = ("x-ppl-region", "us-east-1")
+
+
 def _headers(exchange: Exchange) -> HeaderItems:
-    return (("x-request-id", exchange.ids.uuid()), ("x-ppl-region", "us-east-1"), ("cf-cache-status", "DYNAMIC"))
+    return (("x-request-id", exchange.ids.uuid()), _REGION, ("cf-cache-status", "DYNAMIC"))
+
+
+def _failed(said: Said) -> HeaderItems:
+    """The region, but where nobody knows who asks."""
+    return () if said.name == "authentication" else (_REGION,)
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -98,6 +106,7 @@ def _body(said: Said) -> dict[str, Any]:
 
 ERRORS: Final = Errors(
     body=_body,
+    headers=_failed,
     usual={
         "bad_request": Usual(400, "bad_request", "Bad Request"),
         "authentication": Usual(

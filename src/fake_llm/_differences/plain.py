@@ -6,7 +6,7 @@ from typing import Final
 
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors
+from fake_llm._failures import Errors
 
 __all__ = ["ERRORS", "PLAIN"]
 

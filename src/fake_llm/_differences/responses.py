@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from fake_llm._dialect import Delta, Exchange, Ids
 from fake_llm._differences import Difference
-from fake_llm._differences.errors import Errors
+from fake_llm._failures import Errors
 from fake_llm._model import HeaderItems
 
 __all__ = ["responses"]

@@ -10,7 +10,6 @@ from fake_llm._differences import Difference
 from fake_llm._differences.azure import AZURE_CHAT
 from fake_llm._differences.cerebras import CEREBRAS
 from fake_llm._differences.deepseek import DEEPSEEK
-from fake_llm._differences.errors import Errors
 from fake_llm._differences.fireworks import FIREWORKS
 from fake_llm._differences.gemini import GEMINI
 from fake_llm._differences.groq import GROQ
@@ -24,6 +23,7 @@ from fake_llm._differences.sambanova import SAMBANOVA
 from fake_llm._differences.together import TOGETHER
 from fake_llm._differences.xai import XAI
 from fake_llm._differences.zai import ZAI
+from fake_llm._failures import Errors
 from fake_llm._model import HeaderItems
 
 __all__ = ["asked_model", "routed"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
-from fake_llm._differences.errors import Errors, Usual
+from fake_llm._failures import Errors, Usual
 
 __all__ = ["SAMBANOVA"]
 

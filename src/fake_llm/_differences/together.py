@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences.chat import answer_id, chat
-from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._framing import Whole
+from fake_llm._failures import Errors, Said, Usual, spent, wait_of
 from fake_llm._model import HeaderItems
 
 __all__ = ["ERRORS", "TOGETHER", "new_id"]
@@ -66,13 +66,25 @@ def _headers(exchange: Exchange) -> HeaderItems:
     return (
         ("x-request-id", answer_id(exchange, new_id)),
         ("x-inference-version", "v2"),
-        ("x-ratelimit", "false"),
-        ("x-ratelimit-limit", "10"),
-        ("x-ratelimit-limit-tokens", "3000"),
-        ("x-ratelimit-remaining", "9"),
-        ("x-ratelimit-remaining-tokens", "3000"),
-        ("x-ratelimit-reset", "2"),
+        *_LIMITS,
     )
+
+
+_LIMITS: Final = (
+    ("x-ratelimit", "false"),
+    ("x-ratelimit-limit", "10"),
+    ("x-ratelimit-limit-tokens", "3000"),
+    ("x-ratelimit-remaining", "9"),
+    ("x-ratelimit-remaining-tokens", "3000"),
+    ("x-ratelimit-reset", "2"),
+)
+
+
+def _failed(said: Said) -> HeaderItems:
+    """The limits where one is reached, as the vendor's page of rate limits has them (2026-11)."""
+    if said.name != "rate_limit":
+        return ()
+    return spent(_LIMITS, ratelimit="true", remaining="0", reset=str(math.ceil(wait_of(said, 2))))
 
 
 def _body(said: Said) -> dict[str, Any]:
@@ -83,7 +95,7 @@ def _body(said: Said) -> dict[str, Any]:
 
 ERRORS: Final = Errors(
     body=_body,
-    layout=Whole(),
+    headers=_failed,
     usual={
         "authentication": Usual(
             401,

@@ -11,8 +11,7 @@ from fake_llm import _json
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._dialects import anthropic_messages
 from fake_llm._differences import Difference
-from fake_llm._differences.errors import Errors, Said, Usual
-from fake_llm._framing import Whole
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import Response
 from fake_llm._turns import Error
 
@@ -40,9 +39,14 @@ def _body(said: Said) -> dict[str, Any]:
     return {"error": {"code": said.status, "message": said.message, "status": said.type}}
 
 
+def _in_lines(body: Any) -> bytes:
+    return _json.pretty(body) + b"\n"
+
+
 _GOOGLE: Final = Errors(
     body=_body,
-    layout=Whole(_json.pretty, b"\n", "application/json; charset=UTF-8"),
+    encode=_in_lines,
+    content_type="application/json; charset=UTF-8",
     usual={
         "authentication": Usual(401, "UNAUTHENTICATED", "Request had invalid authentication credentials."),
         "permission": Usual(403, "PERMISSION_DENIED", "Permission 'aiplatform.endpoints.predict' denied on resource."),
@@ -74,6 +78,6 @@ def _failure(exchange: Exchange, error: Error) -> Response:
     return Response(own.status, tuple(pair for pair in own.headers if pair[0] in _KEPT), own.body)
 
 
-_KEPT: Final = frozenset({"content-type", "x-should-retry", "retry-after"})
+_KEPT: Final = frozenset({"content-type", "x-should-retry", "retry-after", "retry-after-ms"})
 
 VERTEX_ANTHROPIC: Final = Difference(document=_named, events=_started, failure=_failure, tool_id=_tool_id)

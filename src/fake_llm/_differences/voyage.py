@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange
-from fake_llm._differences.errors import Errors, Said, Usual
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Error
 

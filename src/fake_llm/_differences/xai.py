@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
 from fake_llm._differences.chat import chat, cited, uuid
-from fake_llm._differences.errors import Errors, Said, Usual
 from fake_llm._differences.responses import responses
+from fake_llm._failures import Errors, Said, Usual, spent
 from fake_llm._model import HeaderItems
 
 __all__ = ["XAI", "XAI_RESPONSES"]
@@ -58,12 +58,17 @@ def _tool_id(ids: Ids, number: int) -> str:
     return f"call_{int(ids.hex(10), 16) % 10**8:08d}"
 
 
+_LIMITS: Final = (
+    ("x-ratelimit-limit-requests", "1800"),
+    ("x-ratelimit-limit-tokens", "10000000"),
+    ("x-ratelimit-remaining-requests", "1799"),
+    ("x-ratelimit-remaining-tokens", "9999990"),
+)
+
+
 def _headers(exchange: Exchange) -> HeaderItems:
     return (
-        ("x-ratelimit-limit-requests", "1800"),
-        ("x-ratelimit-limit-tokens", "10000000"),
-        ("x-ratelimit-remaining-requests", "1799"),
-        ("x-ratelimit-remaining-tokens", "9999990"),
+        *_LIMITS,
         ("x-request-id", exchange.ids.uuid()),
         ("x-zero-data-retention", "false"),
         ("x-data-retention", "general"),
@@ -76,8 +81,14 @@ def _body(said: Said) -> dict[str, Any]:
     return {"code": said.code, "error": said.message}
 
 
+def _failed(said: Said) -> HeaderItems:
+    """The limits where one is reached; nobody has recorded it (2026-11)."""
+    return spent(_LIMITS, remaining_requests="0") if said.name == "rate_limit" else ()
+
+
 ERRORS: Final = Errors(
     body=_body,
+    headers=_failed,
     usual={
         "bad_request": Usual(400, "", "Bad Request", "invalid-argument"),
         "authentication": Usual(

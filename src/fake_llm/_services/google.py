@@ -12,6 +12,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from fake_llm import _json
@@ -53,7 +54,12 @@ def _asked(exchange: Exchange) -> _Json:
 def _field(holder: Mapping[str, Any], camel: str) -> Any:
     """A field by its name in camelCase or in snake_case: the API takes both."""
     value = holder.get(camel)
-    return holder.get(re.sub("[A-Z]", lambda found: "_" + found[0].lower(), camel)) if value is None else value
+    return holder.get(_snake(camel)) if value is None else value
+
+
+@cache
+def _snake(camel: str) -> str:
+    return re.sub("[A-Z]", lambda found: "_" + found[0].lower(), camel)
 
 
 def _key(exchange: Exchange) -> str:

@@ -71,7 +71,7 @@ def _models(store: Store) -> dict[str, Any]:
 
 
 def _refused(exchange: Exchange, error: Error) -> Response:
-    return ollama.failure(exchange, error)
+    return ollama.ERRORS.failure(exchange, error)
 
 
 def _body(exchange: Exchange) -> Mapping[str, Any]:

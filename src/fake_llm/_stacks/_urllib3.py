@@ -6,9 +6,12 @@ read each, and a broken one fails as a server's does.
 
 from __future__ import annotations
 
+import errno
 import http.client
 import io
-from collections.abc import Iterator, Sequence
+import socket
+import ssl
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from time import sleep
@@ -16,28 +19,40 @@ from typing import Any
 
 import urllib3
 
-from fake_llm._model import Fault, Headers, Pause, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Headers, Pause, Response, Step, Timeouts
 
-__all__ = ["body", "headers", "streamed", "timeouts", "whole"]
+__all__ = ["body", "headers", "joined", "streamed", "timeouts", "unreached", "whole"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
 
 def headers(given: Any) -> Headers:
     """The headers of a request."""
-    return Headers([_usual(_text(name), _text(value)) for name, value in given.items()])
+    return Headers([_USUAL.get(pair) or _usual(pair) for pair in _pairs(given)])
 
 
-_USUAL: dict[tuple[str, str], tuple[str, str]] = {}
+def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
+    """Names and values as they are sent: what the libraries keep them in is looked into, as asking for each one takes ten times as long."""
+    kept = getattr(given, "_store", None)  # requests 2.34 (2026-11): what was written, by the lower case of its name
+    if isinstance(kept, dict):
+        return kept.values()
+    kept = getattr(given, "_dict", None)  # botocore 1.44 (2026-11): values by objects that compare without case
+    if isinstance(kept, dict):
+        return [(str(key), value) for key, value in kept.items()]
+    return given.items()  # type: ignore[no-any-return]
+
+
+_USUAL: dict[tuple[Any, Any], tuple[str, str]] = {}
 _SAME = frozenset({"accept", "accept-encoding", "connection", "content-type", "user-agent"})
 """Headers that a client sends with every request: the journal keeps each of them once."""
 
 
-def _usual(name: str, value: str) -> tuple[str, str]:
-    pair = name, value
-    if name.lower() not in _SAME or len(_USUAL) > _MANY:
-        return _USUAL.get(pair, pair)
-    return _USUAL.setdefault(pair, pair)
+def _usual(given: tuple[Any, Any]) -> tuple[str, str]:
+    name, value = given
+    pair = given if isinstance(name, str) and isinstance(value, str) else (_text(name), _text(value))
+    if len(_USUAL) < _MANY and pair[0].lower() in _SAME:
+        _USUAL[given] = pair
+    return pair
 
 
 _MANY = 256
@@ -64,7 +79,9 @@ def body(given: Any) -> bytes:
 
 def timeouts(connect: Any, read: Any) -> Timeouts:
     """The time-outs of a client; urllib3 has a sentinel for its default, which is none."""
-    return _timeouts(*(value if isinstance(value, int | float) else None for value in (connect, read)))
+    return _timeouts(
+        connect if isinstance(connect, (int, float)) else None, read if isinstance(read, (int, float)) else None
+    )
 
 
 @lru_cache(maxsize=64)
@@ -72,20 +89,78 @@ def _timeouts(connect: float | None, read: float | None) -> Timeouts:
     return Timeouts(connect=connect, read=read)
 
 
+def joined(answer: Response) -> dict[str, str]:
+    """The headers of an answer that is there already, several values of one name as one, and its length."""
+    found = dict(answer.headers)
+    if len(found) < len(answer.headers) or len({name.lower() for name in found}) < len(found):
+        found = dict(urllib3.HTTPHeaderDict(answer.headers))
+    return {**found, "content-length": str(len(answer.body))}
+
+
 def whole(answer: Response, method: str) -> urllib3.HTTPResponse:
     """An answer that is there already."""
+    names = {name.lower() for name, _ in answer.headers}
+    if "content-encoding" in names or "set-cookie" in names:
+        return urllib3.HTTPResponse(**_ready(answer, method))
+    return _Ready(answer, method)
+
+
+def _ready(answer: Response, method: str) -> dict[str, Any]:
+    """What urllib3 makes a response of."""
     headers = urllib3.HTTPHeaderDict(answer.headers)
     headers["content-length"] = str(len(answer.body))
-    return urllib3.HTTPResponse(
-        body=_Whole(b"" if answer.bodiless(method) else answer.body),
-        headers=headers,
-        status=answer.status,
-        version=11,
-        reason=http.client.responses.get(answer.status),
-        preload_content=False,
-        original_response=_Original(headers) if "set-cookie" in headers else None,  # type: ignore[arg-type]  # only its headers are read
-        request_method=method,
-    )
+    return {
+        "body": _Whole(b"" if answer.bodiless(method) else answer.body),
+        "headers": headers,
+        "status": answer.status,
+        "version": 11,
+        "reason": http.client.responses.get(answer.status),
+        "preload_content": False,
+        "original_response": _Original(headers) if "set-cookie" in headers else None,
+        "request_method": method,
+    }
+
+
+class _Ready(urllib3.HTTPResponse):
+    """An answer that gives its content at once, and is made urllib3's own when anything else is asked of it.
+
+    Most of its cost is attributes that nobody reads.
+    """
+
+    _original_response: Any = None  # requests looks for cookies there
+
+    def __init__(self, answer: Response, method: str) -> None:
+        self._pending: tuple[Response, str] | None = (answer, method)
+        self._over = False  # whether its content has been read, or it was closed
+
+    def __getattr__(self, name: str) -> Any:
+        """Of an attribute that isn't there yet."""
+        pending = vars(self).get("_pending")
+        if pending is None:
+            raise AttributeError(name)
+        self._pending = None
+        super().__init__(**_ready(*pending))
+        if self._over:
+            super().read()
+        return getattr(self, name)
+
+    def stream(self, amt: int | None = 1 << 16, decode_content: bool | None = None) -> Any:
+        if self._pending is None or self._over:
+            return super().stream(amt, decode_content)
+        answer, method = self._pending
+        if amt is not None and len(answer.body) > amt:
+            return super().stream(amt, decode_content)
+        self._over = True
+        return iter(()) if not answer.body or answer.bodiless(method) else iter((answer.body,))
+
+    def close(self) -> None:
+        if self._pending is None:
+            super().close()
+        self._over = True
+
+    @property
+    def closed(self) -> bool:
+        return super().closed if self._pending is None else self._over
 
 
 class _Whole(io.BytesIO):
@@ -117,9 +192,30 @@ class _Original:
         pass
 
 
-def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
-    """An answer that arrives step by step."""
-    wire = _Wire(_head(answer), steps)
+def unreached(fault: Fault, pool: Any) -> Exception | None:
+    """What urllib3 has of a fault on the way to the peer, in place of an answer; `None` for one of another kind."""
+    exceptions, said = urllib3.exceptions, fault.message or USUAL.get(fault.kind, "")
+    match fault.kind:
+        case "connect":
+            return exceptions.NewConnectionError(pool, said)
+        case "dns" if hasattr(exceptions, "NameResolutionError"):
+            return exceptions.NameResolutionError(pool.host, pool, socket.gaierror(said))
+        case "dns":
+            return exceptions.NewConnectionError(pool, said)
+        case "certificate":
+            return exceptions.SSLError(ssl.SSLCertVerificationError(1, said))
+        case "tls":
+            return exceptions.SSLError(ssl.SSLError(1, said))
+        case "reset":
+            gone = ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
+            return exceptions.ProtocolError("Connection aborted.", gone)
+        case _:
+            return None
+
+
+def streamed(answer: Response, steps: Sequence[Step], method: str, *, measured: bool = True) -> urllib3.HTTPResponse:
+    """An answer that arrives step by step; `measured` is whether a body shorter than its length is an error."""
+    wire = _Wire(_head(answer), steps, chunked=answer.length is None)
     original = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]  # a socket is only asked for its file
     original.begin()
     return _Raw(
@@ -132,19 +228,21 @@ def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HT
         preload_content=False,
         original_response=original,
         request_method=method,
+        enforce_content_length=measured,
     )
 
 
 def _head(answer: Response) -> bytes:
     reason = http.client.responses.get(answer.status, "")
     lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers)]
-    return "\r\n".join([*lines, "transfer-encoding: chunked", "", ""]).encode("latin-1", "replace")
+    return "\r\n".join([*lines, ": ".join(answer.framed()), "", ""]).encode("latin-1", "replace")
 
 
 class _Wire(io.RawIOBase):
-    """A connection that gives the head and then one step at a time, each in a chunk of its own."""
+    """A connection that gives the head and then one step at a time, each in a chunk of its own where the length isn't said."""
 
-    def __init__(self, head: bytes, steps: Sequence[Step]) -> None:
+    def __init__(self, head: bytes, steps: Sequence[Step], *, chunked: bool) -> None:
+        self._chunked = chunked
         self._parts = self._play(head, steps)
         self._rest = memoryview(b"")
         self.raised: BaseException | None = None
@@ -177,20 +275,23 @@ class _Wire(io.RawIOBase):
         for step in steps:
             if isinstance(step, bytes):
                 if step:  # an empty chunk would end the body
-                    yield b"%x\r\n%b\r\n" % (len(step), step)
+                    yield b"%x\r\n%b\r\n" % (len(step), step) if self._chunked else step
             elif isinstance(step, Pause):
                 sleep(step.seconds)
             else:
                 sleep(step.delay)
                 self._fail(step)
                 return
-        yield b"0\r\n\r\n"
+        if self._chunked:
+            yield b"0\r\n\r\n"
 
     def _fail(self, fault: Fault) -> None:
         """Raise what a socket would, or just end: then the library finds the body incomplete."""
         if fault.error is not None:
             self.raised = fault.error.with_traceback(None)
             raise self.raised
+        if fault.kind == "reset":
+            raise ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
         if fault.kind != "disconnect":
             raise TimeoutError(fault.message or "The read operation timed out")
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import http.client
+import socket
+import ssl
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import lru_cache
@@ -19,7 +21,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
-from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches"]
@@ -215,9 +217,9 @@ class _Peer(ResponseHandler):
         self._gone = True
         super().connection_lost(exc)
 
-    def _lost(self) -> None:
+    def _lost(self, error: BaseException | None = None) -> None:
         if not self._gone:
-            self.connection_lost(None)
+            self.connection_lost(error)
 
     # --- what the peer does ---
 
@@ -281,8 +283,8 @@ class _Peer(ResponseHandler):
         """Fail in the middle of a body."""
         self._steps = iter(())
         payload = self._payload
-        if fault.kind == "disconnect" or payload is None:
-            self._lost()
+        if fault.kind in ("disconnect", "reset") or payload is None:
+            self._lost(_error(fault, self._req) if fault.kind == "reset" else None)
             return
         error = _error(fault, self._req)
         self.set_exception(error)
@@ -379,7 +381,7 @@ class _Sent:
 
 
 def _wire(answer: Response, method: str) -> Iterator[Step]:
-    """An answer as it travels, step by step: the head, then each step of the body in a chunk of its own."""
+    """An answer as it travels, step by step: the head, then each step of the body, in a chunk of its own where the length isn't said."""
     head = _head(answer)
     if answer.steps is None or answer.bodiless(method):
         yield head if answer.bodiless(method) else head + answer.body
@@ -389,14 +391,17 @@ def _wire(answer: Response, method: str) -> Iterator[Step]:
         if not isinstance(step, bytes):
             yield step
         elif step:  # an empty chunk would end the body
-            yield b"%x\r\n%b\r\n" % (len(step), step)
-    yield b"0\r\n\r\n"
+            yield b"%x\r\n%b\r\n" % (len(step), step) if answer.length is None else step
+    if answer.length is None:
+        yield b"0\r\n\r\n"
 
 
 def _head(answer: Response) -> bytes:
     reason = http.client.responses.get(answer.status, "")
-    length = f"content-length: {len(answer.body)}" if answer.steps is None else "transfer-encoding: chunked"
-    lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers), length]
+    lines = [
+        f"HTTP/1.1 {answer.status} {reason}",
+        *(f"{name}: {value}" for name, value in (*answer.headers, answer.framed())),
+    ]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
@@ -417,6 +422,17 @@ def _error(fault: Fault, req: Any, disconnected: str = "") -> BaseException:
         case "connect":
             refused = ConnectionRefusedError(errno.ECONNREFUSED, fault.message or "Connect call failed")
             return aiohttp.ClientConnectorError(req.connection_key, refused)
+        case "dns":
+            unknown = socket.gaierror(socket.EAI_NONAME, fault.message or "Name or service not known")
+            kind = getattr(aiohttp, "ClientConnectorDNSError", aiohttp.ClientConnectorError)  # new in 3.11
+            return kind(req.connection_key, unknown)
+        case "certificate":
+            untrusted = ssl.SSLCertVerificationError(1, fault.message or USUAL["certificate"])
+            return aiohttp.ClientConnectorCertificateError(req.connection_key, untrusted)
+        case "tls":
+            return aiohttp.ClientConnectorSSLError(req.connection_key, ssl.SSLError(1, fault.message or USUAL["tls"]))
+        case "reset":
+            return aiohttp.ClientOSError(errno.ECONNRESET, fault.message or "Connection reset by peer")
         case "disconnect":
             return aiohttp.ServerDisconnectedError(fault.message or disconnected)
         case _:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import http.client
 from time import sleep
 from typing import Any
+from urllib.parse import urlsplit
 
 import urllib3
 from botocore import exceptions
 
 from fake_llm._model import Fault, Handler, Request, Timeouts
 from fake_llm._stacks import Find, Patch
-from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
+from fake_llm._stacks._urllib3 import body, headers, joined, streamed, timeouts, unreached, whole
 
 __all__ = ["mounted", "patches"]
 
@@ -68,10 +69,13 @@ def _answer(session: Any, request: Any, handler: Handler) -> Any:
         sleep(answer.delay)
     if isinstance(answer, Fault):
         raise _error(answer, request)
-    raw = whole(answer, request.method) if answer.steps is None else streamed(answer, answer.steps, request.method)
     from botocore.awsrequest import AWSResponse  # it is what imports the session, in the middle of which we are loaded
 
-    response = AWSResponse(request.url, raw.status, raw.headers, raw)
+    if answer.steps is None:
+        response = AWSResponse(request.url, answer.status, joined(answer), whole(answer, request.method))
+    else:
+        raw = streamed(answer, answer.steps, request.method, measured=False)
+        response = AWSResponse(request.url, raw.status, raw.headers, raw)
     if not request.stream_output:
         _exhaust(response, request)
     return response
@@ -98,6 +102,13 @@ def _timeouts(session: Any, request: Any) -> Timeouts:
     return timeouts(connect, own or read)
 
 
+def _pool(url: str) -> Any:
+    """The pool that urllib3 names in its messages; it opens nothing."""
+    parts = urlsplit(url)
+    kind = urllib3.HTTPConnectionPool if parts.scheme == "http" else urllib3.HTTPSConnectionPool
+    return kind(parts.hostname or "", parts.port)
+
+
 def _error(fault: Fault, request: Any) -> BaseException:
     """The exception that the session raises for a fault before the answer."""
     if fault.error is not None:
@@ -116,7 +127,12 @@ def _error(fault: Fault, request: Any) -> BaseException:
         case "disconnect":
             closed = http.client.RemoteDisconnected(said or "Remote end closed connection without response")
             error = exceptions.ConnectionClosedError(error=closed, request=request, endpoint_url=url)
+        case "certificate" | "tls":
+            error = exceptions.SSLError(endpoint_url=url, error=unreached(fault, _pool(url)))
+        case "reset":
+            error = exceptions.ConnectionClosedError(
+                error=unreached(fault, _pool(url)), request=request, endpoint_url=url
+            )
         case _:
-            refused = ConnectionRefusedError(said or "[Errno 111] Connection refused")
-            error = exceptions.EndpointConnectionError(endpoint_url=url, error=refused)
+            error = exceptions.EndpointConnectionError(endpoint_url=url, error=unreached(fault, _pool(url)))
     return error

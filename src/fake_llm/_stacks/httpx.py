@@ -19,24 +19,33 @@ from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
 
-from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import NO_TIMEOUTS, USUAL, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch, leads_to
 
 __all__ = ["mounted", "patches", "transport"]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
-MID_BODY = "peer closed connection without sending complete message body (incomplete chunked read)"
+
+def _mid_body(steps: Sequence[Step], length: int | None) -> str:
+    """What is said of a peer that closes before the body is whole."""
+    how = "incomplete chunked read"
+    if length is not None:
+        how = f"received {sum(len(step) for step in steps if isinstance(step, bytes))} bytes, expected {length}"
+    return f"peer closed connection without sending complete message body ({how})"
 
 
 def patches(module: Any, find: Find) -> list[Patch]:
     """The two layers, sync and async."""
     library = _library(module)
+    ours: set[Any] = set()  # a stock transport that sends by one of these asks us itself
 
     def choose(original: Any) -> Any:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
             beneath = module.HTTPTransport.handle_request
+            if type(transport) is module.HTTPTransport and _function(transport.handle_request) in ours:
+                return transport
             return transport if library.left_alone(transport, beneath) else library.above(transport, library, find)
 
         return _transport_for_url
@@ -45,6 +54,8 @@ def patches(module: Any, find: Find) -> list[Patch]:
         def _transport_for_url(client: Any, url: Any) -> Any:
             transport = original(client, url)
             beneath = module.AsyncHTTPTransport.handle_async_request
+            if type(transport) is module.AsyncHTTPTransport and _function(transport.handle_async_request) in ours:
+                return transport
             return (
                 transport if library.left_alone(transport, beneath) else library.above_async(transport, library, find)
             )
@@ -64,6 +75,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             return instrument(lambda request: library.answer(request, handler, url), transport, (request,), {})
 
         _beneath.add(handle_request)
+        ours.add(handle_request)
         if instrument is not None:
             _instrumented.add(handle_request)
         return handle_request
@@ -83,6 +95,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             )
 
         _beneath.add(handle_async_request)
+        ours.add(handle_async_request)
         if instrument is not None:
             _instrumented.add(handle_async_request)
         return handle_async_request
@@ -97,6 +110,12 @@ def patches(module: Any, find: Find) -> list[Patch]:
 
 _beneath: Final[WeakSet[Any]] = WeakSet()
 """What stands in place of how the stock transports send."""
+
+
+def _function(method: Any) -> Any:
+    """What a method calls; `None` for what was put on one transport alone, or is another thing."""
+    return getattr(method, "__func__", None)
+
 
 _instrumented: Final[WeakSet[Any]] = WeakSet()
 """Those of them that somebody measures."""
@@ -176,11 +195,12 @@ def _library_of(request: Any) -> _Library:
 class _Played:
     """A body played step by step to a client that blocks; closing it lets go of what is left."""
 
-    def __init__(self, steps: Sequence[Step], library: _Library, request: Any) -> None:
+    def __init__(self, steps: Sequence[Step], library: _Library, request: Any, closed: str) -> None:
         self._steps = iter(steps)
         self._ready = set(map(type, steps)) == {bytes}
         self._library = library
         self._request = request
+        self._closed = closed
 
     def __iter__(self) -> Iterator[bytes]:
         return self._steps if self._ready else self  # type: ignore[return-value]  # all of them are bytes
@@ -194,7 +214,7 @@ class _Played:
             else:
                 self.close()
                 sleep(step.delay)
-                raise self._library.error(step, self._request, MID_BODY)
+                raise self._library.error(step, self._request, self._closed)
         raise StopIteration
 
     def close(self) -> None:
@@ -204,10 +224,11 @@ class _Played:
 class _AsyncPlayed:
     """`_Played` on an event loop. Not a generator, so that an abandoned one needs no finalizer of the loop."""
 
-    def __init__(self, steps: Sequence[Step], library: _Library, request: Any) -> None:
+    def __init__(self, steps: Sequence[Step], library: _Library, request: Any, closed: str) -> None:
         self._steps = iter(steps)
         self._library = library
         self._request = request
+        self._closed = closed
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -221,7 +242,7 @@ class _AsyncPlayed:
             else:
                 await self.aclose()
                 await _sleep_async(step.delay)
-                raise self._library.error(step, self._request, MID_BODY)
+                raise self._library.error(step, self._request, self._closed)
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
@@ -232,7 +253,7 @@ class _EitherPlayed(_Played):
     """`_Played` for a client that may be of either kind."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _AsyncPlayed(tuple(self._steps), self._library, self._request)
+        return _AsyncPlayed(tuple(self._steps), self._library, self._request, self._closed)
 
     async def aclose(self) -> None:
         self.close()
@@ -300,12 +321,11 @@ class _Library:
     def _respond(self, answer: Response | Fault, request: Any, played: Any) -> Any:
         if isinstance(answer, Fault):
             raise self.error(answer, request)
+        length = answer.framed()
         if answer.steps is None or answer.bodiless(request.method):
-            length = ("content-length", str(len(answer.body)))
             stream = self.module.ByteStream(b"" if answer.bodiless(request.method) else answer.body)
         else:
-            length = ("transfer-encoding", "chunked")
-            stream = played(answer.steps, self, request)
+            stream = played(answer.steps, self, request, _mid_body(answer.steps, answer.length))
         return self.module.Response(answer.status, headers=[*answer.headers, length], stream=stream, request=request)
 
     def error(self, fault: Fault, request: Any, disconnected: str = "") -> BaseException:
@@ -336,7 +356,8 @@ def _library(module: Any) -> _Library:
             "connect_timeout": (module.ConnectTimeout, "timed out"),
             "write_timeout": (module.WriteTimeout, "The write operation timed out"),
             "pool_timeout": (module.PoolTimeout, "timed out"),
-            "connect": (module.ConnectError, "[Errno 111] Connection refused"),
+            **{kind: (module.ConnectError, USUAL[kind]) for kind in ("connect", "dns", "certificate", "tls")},
+            "reset": (module.ReadError, USUAL["reset"]),
             "disconnect": (module.RemoteProtocolError, "Server disconnected without sending a response."),
             "raise": (module.RequestError, "the request failed"),
         },

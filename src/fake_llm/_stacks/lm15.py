@@ -14,7 +14,7 @@ from functools import lru_cache
 from time import sleep
 from typing import Any
 
-from fake_llm._model import Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
+from fake_llm._model import USUAL, Fault, Handler, Headers, Pause, Request, Response, Step, Timeouts
 from fake_llm._stacks import Find, Patch
 
 __all__ = ["mounted", "patches"]
@@ -136,15 +136,17 @@ def _timeouts(connect: float | None, read: float | None, write: float | None, po
 def _parsed(module: Any, answer: Response) -> Any:
     """The head of an answer as the library reads it."""
     reason = http.client.responses.get(answer.status, "")
-    length = f"content-length: {len(answer.body)}" if answer.steps is None else "transfer-encoding: chunked"
-    lines = [f"HTTP/1.1 {answer.status} {reason}", *(f"{name}: {value}" for name, value in answer.headers), length]
+    lines = [
+        f"HTTP/1.1 {answer.status} {reason}",
+        *(f"{name}: {value}" for name, value in (*answer.headers, answer.framed())),
+    ]
     head = parser(module)()
     head.feed("\r\n".join([*lines, "", ""]).encode("latin-1", "replace"))
     return head
 
 
 def _wire(answer: Response) -> Iterator[Step]:
-    """A body as it travels: in one piece, or each step in a chunk of its own."""
+    """A body as it travels: in one piece, or step by step, each in a chunk of its own where the length isn't said."""
     if answer.steps is None:
         yield answer.body
         return
@@ -152,8 +154,9 @@ def _wire(answer: Response) -> Iterator[Step]:
         if not isinstance(step, bytes):
             yield step
         elif step:  # an empty chunk would end the body
-            yield b"%x\r\n%b\r\n" % (len(step), step)
-    yield b"0\r\n\r\n"
+            yield b"%x\r\n%b\r\n" % (len(step), step) if answer.length is None else step
+    if answer.length is None:
+        yield b"0\r\n\r\n"
 
 
 def _played(module: Any, answer: Response, decoder: Any) -> Iterator[bytes]:
@@ -203,7 +206,11 @@ def _error(module: Any, fault: Fault) -> BaseException:
         "connect_timeout": (module.ConnectTimeout, "timed out connecting"),
         "write_timeout": (module.WriteTimeout, "write timed out"),
         "pool_timeout": (module.TransportError, "all connections were busy"),
-        "connect": (module.ConnectError, "failed to connect: [Errno 111] Connection refused"),
+        "connect": (module.ConnectError, f"failed to connect: {USUAL['connect']}"),
+        "dns": (module.ConnectError, f"failed to connect: {USUAL['dns']}"),
+        "certificate": (module.ConnectError, f"TLS handshake failed: {USUAL['certificate']}"),
+        "tls": (module.ConnectError, f"TLS handshake failed: {USUAL['tls']}"),
+        "reset": (module.ReadError, f"read failed: {USUAL['reset']}"),
         "disconnect": (module.ReadError, "server closed connection before sending response"),
         "raise": (module.TransportError, "the request failed"),
     }[fault.kind]

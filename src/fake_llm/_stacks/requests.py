@@ -24,7 +24,7 @@ from requests.utils import get_encoding_from_headers
 
 from fake_llm._model import NO_TIMEOUTS, Fault, Handler, Request, Response, Timeouts
 from fake_llm._stacks import Find, Patch, leads_to
-from fake_llm._stacks._urllib3 import body, headers, streamed, timeouts, whole
+from fake_llm._stacks._urllib3 import body, headers, joined, streamed, timeouts, unreached, whole
 
 __all__ = ["adapter", "mounted", "patches"]
 
@@ -37,9 +37,13 @@ def patches(module: Any, find: Find) -> list[Patch]:
     def choose(original: Any) -> Any:
         def get_adapter(session: Any, url: str) -> Any:
             chosen = original(session, url)
+            if type(chosen) is HTTPAdapter and getattr(chosen.send, "__func__", None) in ours:
+                return chosen
             return chosen if isinstance(chosen, _Mounted) else _Above(chosen, find)
 
         return get_adapter
+
+    ours: set[Any] = set()  # a stock adapter that sends by one of these asks us itself
 
     def handle(original: Any) -> Any:
         def send(adapter: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -49,6 +53,7 @@ def patches(module: Any, find: Find) -> list[Patch]:
             return _answer(adapter, request, handler, adapter, *args, **kwargs)
 
         _beneath.add(send)
+        ours.add(send)
         return send
 
     return [(module.Session, "get_adapter", choose), (module.adapters.HTTPAdapter, "send", handle)]
@@ -157,9 +162,7 @@ def _after_fault(retries: urllib3.Retry, fault: Fault, prepared: Any) -> urllib3
     try:
         return retries.increment(prepared.method, prepared.path_url, error=broken, _pool=_pool(prepared))
     except urllib3.exceptions.MaxRetryError as error:
-        timed_out = fault.kind == "connect_timeout"
-        kind = requests.exceptions.ConnectTimeout if timed_out else requests.exceptions.ConnectionError
-        raise kind(error, request=prepared) from error
+        raise _spent(fault)(error, request=prepared) from error
     except urllib3.exceptions.HTTPError:
         raise _error(fault, prepared) from None
 
@@ -172,12 +175,18 @@ def _broken(fault: Fault, prepared: Any) -> Exception | None:
             return exceptions.ReadTimeoutError(_pool(prepared), prepared.path_url, said or "Read timed out.")
         case "connect_timeout":
             return exceptions.ConnectTimeoutError(said or "Connection timed out.")
-        case "connect":
-            return exceptions.NewConnectionError(_pool(prepared), said or "[Errno 111] Connection refused")
         case "disconnect" | "write_timeout":
             return exceptions.ProtocolError("Connection aborted.", said)
         case _:
-            return None
+            return unreached(fault, _pool(prepared))
+
+
+def _spent(fault: Fault) -> type[requests.exceptions.ConnectionError]:
+    """The class of a fault for which no retry is left."""
+    exceptions = requests.exceptions
+    if fault.kind in ("certificate", "tls"):
+        return exceptions.SSLError
+    return exceptions.ConnectTimeout if fault.kind == "connect_timeout" else exceptions.ConnectionError
 
 
 def _pool(prepared: Any) -> Any:
@@ -204,8 +213,8 @@ def _response(connection: BaseAdapter, prepared: Any, answer: Response | Fault, 
     response.connection = connection
     raw = whole(answer, prepared.method) if answer.steps is None else streamed(answer, answer.steps, prepared.method)
     response.raw = raw
-    response.reason = raw.reason or ""
-    response.headers = CaseInsensitiveDict(raw.headers)
+    response.reason = http.client.responses.get(answer.status, "")
+    response.headers = CaseInsensitiveDict(raw.headers if answer.steps is not None else joined(answer))
     response.encoding = get_encoding_from_headers(response.headers)
     if "set-cookie" in response.headers:
         extract_cookies_to_jar(response.cookies, prepared, raw)  # type: ignore[no-untyped-call]  # of the library
@@ -263,5 +272,10 @@ def _error(fault: Fault, prepared: Any) -> BaseException:
             return exceptions.ConnectionError(
                 said or "Pool is empty and no new connections are allowed.", request=prepared
             )
+        case "reset":
+            return exceptions.ConnectionError(unreached(fault, _pool(prepared)), request=prepared)
         case _:
-            return exceptions.ConnectionError(said or "[Errno 111] Connection refused", request=prepared)
+            spent = urllib3.exceptions.MaxRetryError(
+                _pool(prepared), prepared.path_url, unreached(fault, _pool(prepared))
+            )
+            return _spent(fault)(spent, request=prepared)
