@@ -191,6 +191,15 @@ def test_tokens_are_counted(provider: Provider, endpoint: Endpoint) -> None:
     assert [call.operation for call in fake.calls] == ["count_tokens", "count_tokens"]
 
 
+@pytest.mark.parametrize("wrap", [False, True])
+def test_gemini_refuses_to_count_what_it_would_refuse_to_answer(wrap: bool) -> None:
+    asked = {"contents": [{"parts": [{"text": "How many?"}]}], "generationConfig": [1]}
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:countTokens"
+    with fake_llm.intercept():
+        answer = httpx.post(url, json={"generateContentRequest": asked} if wrap else asked, verify=False)
+    assert (answer.status_code, answer.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
+
+
 COUNTING = {"anthropic_messages", "openai_responses", "gemini"}
 
 
