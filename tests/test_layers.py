@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from fake_llm._endpoints import DIALECTS, PROVIDERS
+
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = SOURCE / "fake_llm"
 
@@ -186,3 +188,12 @@ def test_import_loads_no_http_library_and_no_sdk() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert json.loads(done.stdout) == []
+
+
+@of("_fake", "_script", "_render", "_framing", "_call")
+def test_the_core_names_no_vendor(module: str) -> None:
+    """What is a vendor's own stands in its rows, its differences and its dialects."""
+    names = {provider.name for provider in PROVIDERS} | DIALECTS.keys()
+    said = {node.value for node in ast.walk(parsed(modules()[module])) if isinstance(node, ast.Constant)}
+
+    assert said.isdisjoint(names)
