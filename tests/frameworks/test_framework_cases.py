@@ -12,6 +12,7 @@ from _sdk_clients import present, skip_unless_able
 from test_cases import CASES, Case, heard_as_said
 
 pytestmark = [
+    pytest.mark.usefixtures("loop"),  # LiteLLM's blocking way makes one where there is none, and leaves it open
     pytest.mark.filterwarnings("ignore:Items? .* on TypedDict class"),  # of LiteLLM's types, by pydantic (1.110)
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"),
