@@ -231,6 +231,11 @@ def drive(coroutine: Any) -> Any:
 # --- vocabularies: the bodies of requests, and how answers are read --------------------------------
 
 
+def is_strict(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema may be called strict: an object of these properties alone."""
+    return schema.get("additionalProperties") is False
+
+
 def data_url(picture: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
@@ -247,7 +252,10 @@ class Chat:
         body: dict[str, Any] = {"model": model, "messages": [Chat.message(*item) for item in ask.history]}
         if ask.tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": name, "parameters": dict(schema), "strict": True}}
+                {
+                    "type": "function",
+                    "function": {"name": name, "parameters": dict(schema), "strict": is_strict(schema)},
+                }
                 for name, schema in ask.tools.items()
             ]
         if ask.force:
@@ -460,7 +468,7 @@ class Responses:
         body: dict[str, Any] = {"model": model, "input": items}
         if ask.tools:
             body["tools"] = [
-                {"type": "function", "name": name, "parameters": dict(schema), "strict": True}
+                {"type": "function", "name": name, "parameters": dict(schema), "strict": is_strict(schema)}
                 for name, schema in ask.tools.items()
             ]
         if ask.force:
