@@ -154,6 +154,21 @@ def cropped(response: httpx.Response) -> httpx.Response:
     )
 
 
+def test_a_json_array_is_cut_in_its_items() -> None:
+    url = GEMINI.url + ":streamGenerateContent"
+    with fake_llm.intercept([TURN]):
+        whole = CLIENT.post(url, json=GEMINI.body(tools=TOOLS)).content
+    sizes = []
+    for turn in sweep.cuts(TURN, then=EndOfStream(), provider="gemini"):
+        with fake_llm.intercept([turn]):
+            body = CLIENT.post(url, json=GEMINI.body(tools=TOOLS)).content
+        assert whole.startswith(body)
+        assert not finished(GEMINI, body) or not body.endswith((b"}", b"]"))
+        sizes.append(len(body))
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 8
+
+
 @vendors
 def test_splits_are_the_same_bytes_in_other_pieces(vendor: Vendor) -> None:
     whole = sent(vendor, TURN)
