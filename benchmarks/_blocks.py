@@ -103,7 +103,12 @@ def aiohttp_cases() -> Iterator[Case]:
 
 def unclaimed_cases() -> Iterator[Case]:
     """A server of somebody else's, in a process of its own: its time isn't counted."""
-    for name, made in (("requests", requests.Session), ("httpx2", httpx2.Client)):
+    cases: tuple[tuple[str, Callable[[], Any], bool, float | None], ...] = (
+        ("requests, a host that isn't claimed", requests.Session, True, 1.05),
+        ("requests, a host that isn't claimed, env=False", requests.Session, False, None),
+        ("httpx2, a host that isn't claimed", httpx2.Client, True, 1.05),
+    )
+    for title, made, env, target in cases:
 
         @contextmanager
         def alone(count: int, made: Callable[[], Any] = made) -> Iterator[Callable[[], object]]:
@@ -111,11 +116,11 @@ def unclaimed_cases() -> Iterator[Case]:
                 yield lambda: client.get(server()).json()
 
         @contextmanager
-        def ours(count: int, made: Callable[[], Any] = made) -> Iterator[Callable[[], object]]:
-            with fake_llm.intercept(default=ANSWER), made() as client:
+        def ours(count: int, made: Callable[[], Any] = made, env: bool = env) -> Iterator[Callable[[], object]]:
+            with fake_llm.intercept(default=ANSWER, env=env), made() as client:
                 yield lambda: client.get(server()).json()
 
-        yield Case(f"{name}, a host that isn't claimed", batch(ours), batch(alone), "without a block", 1.05, 50)
+        yield Case(title, batch(ours), batch(alone), "without a block", target, 50)
 
 
 SERVER = """

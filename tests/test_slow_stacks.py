@@ -281,7 +281,8 @@ def test_a_time_out_of_aiohttp_takes_its_time(turn: Reply, limit: str) -> None:
     import aiohttp
 
     async def main() -> None:
-        waits = aiohttp.ClientTimeout(**{"total": None, limit: WAIT})
+        limits: Any = {"total": None, limit: WAIT}
+        waits = aiohttp.ClientTimeout(**limits)
         async with aiohttp.ClientSession(timeout=waits) as session:
             await (await session.post(CHAT.place(), json=CHAT.body())).read()
 
