@@ -54,8 +54,8 @@ def environment() -> dict[str, str]:
 
 
 def finders() -> list[Any]:
-    """Those of imports; six, which botocore's dates are made with, adds one of its own when it is first imported."""
-    return [finder for finder in sys.meta_path if type(finder).__module__ != "six"]
+    """Those of imports; six, also the copy of it in botocore, adds one of its own when it is first imported."""
+    return [finder for finder in sys.meta_path if type(finder).__module__.rpartition(".")[2] != "six"]
 
 
 @pytest.fixture(autouse=True)

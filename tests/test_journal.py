@@ -829,3 +829,13 @@ def test_a_tool_loop_of_several_rounds_is_read_back() -> None:
         CHAT.post(messages=messages, tools=tools)
     assert fake.calls[1].tool_results == (ToolResult(message["tool_calls"][0]["id"], "weather", "sunny"),)
     assert fake.calls[1].messages[1].tool_calls[0].arguments == {"city": "Paris"}
+
+
+def test_an_upload_shows_neither_its_name_nor_its_bytes() -> None:
+    with fake_llm.intercept() as fake:
+        form = {"file": ("my-salary.pdf", b"%PDF-1.7 much"), "purpose": (None, "user_data")}
+        httpx.post("https://api.openai.com/v1/files", files=form, verify=False)
+    body = fake.side_calls[0].body
+    assert body["file"].filename == "my-salary.pdf"
+    assert "salary" not in repr(body)
+    assert "much" not in repr(body)

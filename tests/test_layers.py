@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from fake_llm._endpoints import DIALECTS, PROVIDERS
+
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = SOURCE / "fake_llm"
 
@@ -19,9 +21,9 @@ LAYERS = (
     ("_public", "_witness"),
     ("_errors", "_json"),
     ("_model",),
-    ("_form", "_spots", "_turns", "quirks"),
+    ("_form", "_spots", "_turns"),
     ("_dialect", "_options"),
-    ("_claude_blocks", "_failures", "_response_tools"),
+    ("_claude_blocks", "_failures", "_response_tools", "quirks"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),
@@ -186,3 +188,12 @@ def test_import_loads_no_http_library_and_no_sdk() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert json.loads(done.stdout) == []
+
+
+@of("_fake", "_script", "_render", "_framing", "_call")
+def test_the_core_names_no_vendor(module: str) -> None:
+    """What is a vendor's own stands in its rows, its differences and its dialects."""
+    names = {provider.name for provider in PROVIDERS} | DIALECTS.keys()
+    said = {node.value for node in ast.walk(parsed(modules()[module])) if isinstance(node, ast.Constant)}
+
+    assert said.isdisjoint(names)

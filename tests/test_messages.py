@@ -338,7 +338,10 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "comment": (lambda: Framing(comment="a\nb"), "Framing got comment='a\\nb'.\nA comment is one line.\nWrite comment=\"keep-alive\"."),
     "comment that isn't text": (lambda: Framing(comment=3), 'Framing got comment=3.\ncomment is of type str.\nWrite comment="keep-alive".'),
-    "split": (lambda: Framing(split=0), "Framing got split=0.\nsplit is a whole number, 1 or more.\nWrite split=1."),
+    "split": (
+        lambda: Framing(split=0),
+        'Framing got split=0.\nsplit is a whole number of bytes, 1 or more, "characters", "lines", or a list of places in bytes.\nWrite split=1, split="characters" or split=[10, 25].',
+    ),
     "gzip": (lambda: Framing(gzip="x"), "Framing got gzip='x'.\ngzip is on or off.\nWrite gzip=True or gzip=False."),
 }  # fmt: skip
 

@@ -234,6 +234,18 @@ def test_a_silence_of_some_seconds_goes_on(place: Place, stream: bool) -> None:
     assert isinstance(error, httpx.ReadTimeout)
 
 
+@places
+@ways
+def test_a_reset_in_the_middle_is_another_error_than_a_close(place: Place, stream: bool) -> None:
+    body = full(place, stream)
+    with intercept([TURN.replace(then=Disconnect(after_bytes=9, reset=True)), Reply("x", then=Disconnect(reset=True))]):
+        _, got, error = place.ask(stream=stream)
+        later = place.ask(stream=stream)[2]
+    assert got == body[:9]
+    assert type(error) is httpx.ReadError
+    assert type(later) is httpx.ReadError
+
+
 # --- events -------------------------------------------------------------------------------------
 
 
@@ -475,6 +487,8 @@ def test_a_place_is_a_whole_number(fault: Any) -> None:
             fault(after_bytes=value)
         with pytest.raises(ScriptError, match=r"(?s)got after_events=.*whole number of events, 0 or more"):
             fault(after_events=value)
+    with pytest.raises(ScriptError, match=r"reset="):
+        Disconnect(reset="yes")  # type: ignore[arg-type]
     with pytest.raises(ScriptError, match=r"(?s)both after_bytes= and after_events=.*Each says where.*Write one"):
         fault(after_bytes=1, after_events=1)
 
@@ -524,3 +538,29 @@ def test_what_is_shown_of_a_place() -> None:
     assert repr(Stall(2, after_events=3)) == "Stall(seconds=2, after_events=3)"
     assert repr(Garbage(b"!", after_bytes=3)) == "Garbage(b'!', after_bytes=3)"
     assert repr(Error(500, after_events=3)) == "Error(500, after_events=3)"
+
+
+# --- the end of the stream, in every framing ------------------------------------------------------
+
+FINISHED = {
+    "chat": (b'"finish_reason":"tool_calls"', b"[DONE]"),
+    "anthropic": (b"message_stop", b"message_delta", b"stop_sequence"),
+    "array": (b'"finishReason"',),
+    "lines": (b'"done":true', b'"done_reason"'),
+    "frames": (b"messageStop", b"metadata"),
+}
+
+
+@places
+def test_a_clean_end_has_all_that_was_said_and_nothing_that_closes_it(place: Place) -> None:
+    whole = full(place, True)
+    got, error = broken(place, EndOfStream())
+    said = place.parted(got)
+    assert error is None
+    assert place.parted(whole)[: len(said) - 1] == said[:-1]  # where the last event both says and closes, it is split
+    assert b"".join(said).replace(b'\\"', b'"').count(b"days") == 1
+    for closing in FINISHED[place.name]:
+        assert closing in whole
+        assert closing not in got.replace(b'"stop_sequence":null', b"")
+    assert got == broken(place, Disconnect())[0]
+    assert not got.rstrip().endswith(b"]")

@@ -49,6 +49,8 @@ VENDORS: dict[str, tuple[str, dict[str, Any]]] = {
     "azure": ("https://r.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", {**CHAT, "stream_options": {"include_usage": True}}),
     "deepseek": ("https://api.deepseek.com/chat/completions", CHAT),
     "mistral": ("https://api.mistral.ai/v1/chat/completions", CHAT),
+    "openrouter": ("https://openrouter.ai/api/v1/chat/completions", CHAT),
+    "perplexity": ("https://api.perplexity.ai/chat/completions", CHAT),
     "responses": ("https://api.openai.com/v1/responses", RESPONSES),
     "anthropic": ("https://api.anthropic.com/v1/messages", MESSAGES),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:generateContent", VERTEX),
@@ -56,35 +58,35 @@ VENDORS: dict[str, tuple[str, dict[str, Any]]] = {
     "cohere": ("https://api.cohere.com/v2/chat", CHAT),
     "bedrock": ("https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse", CONVERSE),
 }  # fmt: skip
-ALL = "chat azure deepseek mistral responses anthropic gemini ollama cohere bedrock"
+ALL = "chat azure deepseek mistral openrouter perplexity responses anthropic gemini ollama cohere bedrock"
 IN_STREAMS = {"gemini": (":generateContent", ":streamGenerateContent?alt=sse"), "bedrock": ("/converse", "/converse-stream")}  # fmt: skip
 CLIENT = httpx.Client(verify=False)  # one for all: to make one takes longer than most tests
 KEYS = {"authorization": "Bearer k", "api-key": "k", "x-api-key": "k", "anthropic-version": "2023-06-01"}
 
 PLACES: tuple[tuple[Any, str, str], ...] = (
-    (quirks.no_tool_index(), "deepseek mistral ollama", ALL.replace(" gemini", "")),
-    (quirks.shifted_tool_index(), "deepseek mistral ollama", ALL.replace(" gemini", "")),
-    (quirks.shared_tool_index(), "deepseek mistral ollama", ALL.replace(" gemini", "")),
+    (quirks.no_tool_index(), "deepseek mistral openrouter perplexity ollama", ALL.replace(" gemini", "")),
+    (quirks.shifted_tool_index(), "deepseek mistral openrouter perplexity ollama", ALL.replace(" gemini", "")),
+    (quirks.shared_tool_index(), "deepseek mistral openrouter perplexity ollama", ALL.replace(" gemini", "")),
     (quirks.no_tool_ids(), ALL, ALL),
     (quirks.tool_ids(""), ALL, ALL),
     (quirks.tool_arguments(None), ALL, ALL),
-    (quirks.object_arguments(), "chat azure deepseek mistral responses cohere", "chat azure deepseek mistral responses anthropic cohere bedrock"),
-    (quirks.whole_tool_calls(), "", "chat azure deepseek responses anthropic cohere bedrock"),
-    (quirks.interleaved_tool_calls(), "", "chat azure deepseek responses anthropic cohere bedrock"),
-    (quirks.empty_choices_first(), "", "chat deepseek mistral"),
+    (quirks.object_arguments(), "chat azure deepseek mistral openrouter perplexity responses cohere", "chat azure deepseek mistral openrouter perplexity responses anthropic cohere bedrock"),
+    (quirks.whole_tool_calls(), "", "chat azure deepseek openrouter perplexity responses anthropic cohere bedrock"),
+    (quirks.interleaved_tool_calls(), "", "chat azure deepseek openrouter perplexity responses anthropic cohere bedrock"),
+    (quirks.empty_choices_first(), "", "chat deepseek mistral openrouter perplexity"),
     (quirks.empty_deltas(), "", ALL),
-    (quirks.null_deltas(), "", "chat azure deepseek"),
-    (quirks.null_fields(), "chat azure deepseek mistral ollama cohere", "chat azure deepseek mistral ollama"),
-    (quirks.mixed_chunks(), "", "chat azure deepseek mistral gemini ollama"),
+    (quirks.null_deltas(), "", "chat azure deepseek openrouter perplexity"),
+    (quirks.null_fields(), "chat azure deepseek mistral openrouter perplexity ollama cohere", "chat azure deepseek mistral openrouter perplexity ollama"),
+    (quirks.mixed_chunks(), "", "chat azure deepseek mistral openrouter perplexity gemini ollama"),
     (quirks.no_usage(), ALL, ALL),
     (quirks.null_usage(), ALL, ALL),
     (quirks.null_usage_fields("input_tokens"), ALL, ALL),
-    (quirks.usage_with_finish(), "", "chat azure deepseek mistral"),
-    (quirks.cumulative_usage(), "", "chat azure deepseek mistral ollama"),
+    (quirks.usage_with_finish(), "", "chat azure deepseek mistral openrouter perplexity"),
+    (quirks.cumulative_usage(), "", "chat azure deepseek mistral openrouter perplexity ollama"),
     (quirks.unknown_event(), "", ALL.replace(" gemini ollama", "")),
     (quirks.unknown_block(), ALL.replace(" ollama", ""), ALL.replace(" ollama", "")),
     (quirks.extra_fields(x_new="?"), ALL, ALL),
-    (quirks.reasoning_as("thoughts"), "chat azure deepseek ollama", "chat azure deepseek ollama"),
+    (quirks.reasoning_as("thoughts"), "chat azure deepseek openrouter ollama", "chat azure deepseek openrouter ollama"),
 )  # fmt: skip
 
 
@@ -115,6 +117,13 @@ def test_a_quirk_bends_where_it_can_and_fails_elsewhere(quirk: Any, whole: str, 
         assert str(failed).startswith(f"The turn has edit={quirk!r}, and this answer has nothing for it.\nIt bends ")
         assert fake.failures == [failed]
     assert bent == [vendor for vendor in VENDORS if vendor in (streamed if stream else whole).split()]
+
+
+@pytest.mark.parametrize("quirk", [row[0] for row in PLACES if not row[1]], ids=repr)
+def test_what_is_of_streams_leaves_no_whole_answer_changed(quirk: Any) -> None:
+    for vendor in VENDORS:
+        with fake_llm.intercept([Reply("Hi", edit=quirk)], strict=False), pytest.raises(ScriptMismatchError):
+            post(vendor, stream=False)
 
 
 def test_every_quirk_has_its_row() -> None:

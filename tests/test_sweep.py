@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 from typing import Any
@@ -27,8 +28,10 @@ from fake_llm import (
     ScriptError,
     Stall,
     ToolCall,
+    quirks,
     sweep,
 )
+from fake_llm._endpoints import PROVIDERS
 
 TURN = Reply("Zürich 🌞 is sunny", ToolCall("f", {"city": "Zürich"}))
 TOOLS = {"f": {"type": "object"}}
@@ -152,6 +155,21 @@ def cropped(response: httpx.Response) -> httpx.Response:
         content=(text.rpartition("\n\n")[0] + "\n\n").encode(),
         headers={"content-type": response.headers["content-type"]},
     )
+
+
+def test_a_json_array_is_cut_in_its_items() -> None:
+    url = GEMINI.url + ":streamGenerateContent"
+    with fake_llm.intercept([TURN]):
+        whole = CLIENT.post(url, json=GEMINI.body(tools=TOOLS)).content
+    sizes = []
+    for turn in sweep.cuts(TURN, then=EndOfStream(), provider="gemini"):
+        with fake_llm.intercept([turn]):
+            body = CLIENT.post(url, json=GEMINI.body(tools=TOOLS)).content
+        assert whole.startswith(body)
+        assert not finished(GEMINI, body) or not body.endswith((b"}", b"]"))
+        sizes.append(len(body))
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 8
 
 
 @vendors
@@ -338,3 +356,52 @@ def test_strategies_take_a_turn_or_a_strategy() -> None:
         assert isinstance(strategy, st.SearchStrategy)
     with pytest.raises(ScriptError, match="calls"):
         sweep.turns(calls=3)  # type: ignore[arg-type]
+
+
+# --- every provider, and turns whose events are edited -------------------------------------------
+
+WHY = re.compile(
+    rb'"(?:finish_reason|stop_reason|finishReason|stopReason|done_reason)": ?"|response\.(?:completed|incomplete)"'
+)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        TURN,
+        Reply("one two"),
+        Reply("x", finish_reason="length"),
+        Reply(finish_reason="content_filter"),
+        Reply(fake_llm.Thinking("h m"), "a b"),
+    ],
+    ids=shown,
+)
+def test_every_provider_says_why_in_the_event_that_completes_its_answer(turn: Reply) -> None:
+    counted = 0
+    for name in {provider.name for provider in PROVIDERS}:
+        try:
+            stream = sweep._stream(turn, name)
+        except ScriptError:  # another vocabulary, or a part that it can't carry
+            continue
+        counted += 1
+        assert not WHY.search(b"".join(stream.pieces[: stream.settled - 1])), name
+        assert WHY.search(stream.pieces[stream.settled - 1]), name
+    assert counted > 20
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda events: [": hello\n\n", *events],
+        lambda events: events[1:],
+        lambda events: [*events[:2], "event: ping\n\n", *events[2:]],
+        quirks.no_tool_index(),
+    ],
+)
+def test_edited_turns_are_cut_before_the_event_that_completes_them(edit: Any) -> None:
+    turn = TURN.replace(edit=edit)
+    whole = sent(CHAT, turn)
+    for cut in sweep.cuts(turn, then=EndOfStream())[::2]:
+        body = sent(CHAT, cut)
+        assert whole.startswith(body)
+        assert not finished(CHAT, body.rpartition(b"\n\n")[0])

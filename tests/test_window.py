@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 import fake_llm
-from _capability import needs
+from _capability import has, needs
+from _shared import needs_shared, shared_dir
 from fake_llm import Reply, Usage
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
 
 WINDOW = 4321
-NAMED = "context_window"
-FIELDS: dict[str, str | None] = {
-    **dict.fromkeys(("openai", "azure", "groq", "deepseek", "xai", "perplexity", "cerebras", "ai21"), NAMED),
-    **dict.fromkeys(("baseten", "nscale", "ovhcloud", "publicai", "scaleway", "nvidia", "zai", "dashscope"), NAMED),
-    **dict.fromkeys(("github", "cloudflare", "ollama", "vercel", "writer"), NAMED),
-    **dict.fromkeys(("openrouter", "together", "fireworks", "sambanova", "moonshot", "featherless"), "context_length"),
-    **dict.fromkeys(("hyperbolic", "nebius", "cohere"), "context_length"),
-    "huggingface": "providers.0.context_length",
-    "deepinfra": "metadata.context_length",
-    "novita": "context_size",
-    "copilot": "capabilities.limits.max_context_window_tokens",
-    **dict.fromkeys(("anthropic", "anthropic_aws", "anthropic_google_cloud"), "max_input_tokens"),
-    "gemini": "inputTokenLimit",
-    "mistral": "max_context_length",
-    "watsonx": "model_limits.max_sequence_length",
-    **dict.fromkeys(("vertex", "bedrock", "replicate"), None),  # their lists have no such field (2026-11)
-}
-"""Where each provider says it; a new provider with models needs a row."""
-OTHERWISE: dict[str, str | None] = {
-    "/{version}/openai/models": NAMED,
-    "/{version}/openai/models/{model...}": NAMED,
-    "/api/models/{model...}": None,  # of Hugging Face's hub: who serves it
-    "/api/tags": None,  # Ollama says it of a single model, when it is asked to show it
-    "[/models]/info": None,  # of Azure's deployments of one model
-    "/api/ps": None,  # no model is loaded
-}
-"""Rows of a provider whose other rows say it elsewhere."""
-WRITER_LIST = ("writer", "/v1/models")  # names alone
+SAYING = frozenset(
+    {
+        *("anthropic", "anthropic_aws", "anthropic_google_cloud", "openai", "gemini", "mistral", "cohere", "watsonx"),
+        *("groq", "openrouter", "together", "fireworks", "huggingface", "deepinfra", "novita", "copilot", "vercel"),
+        *("sambanova", "moonshot", "featherless", "hyperbolic", "nebius"),
+    }
+)
+"""Who says it in a list of models: the others' lists have no field for it, or none that is known."""
+SILENT = frozenset(
+    {
+        "/api/models/{model...}",  # of Hugging Face's hub: who serves it
+        "/{version}/openai/models",  # Gemini's as OpenAI lists them
+        "/{version}/openai/models/{model...}",
+    }
+)
+"""Rows of these that don't."""
 
 
 def url_of(provider: Provider, endpoint: Endpoint) -> str:
@@ -66,17 +57,34 @@ def rows(operation: str, method: str) -> list[Any]:
     ]
 
 
-def field_of(provider: Provider, endpoint: Endpoint) -> str | None:
-    path = provider.prefix_of(endpoint) + endpoint.path
-    if (provider.name, path) == WRITER_LIST:
-        return None
-    return OTHERWISE[path] if path in OTHERWISE else FIELDS[provider.name]
-
-
 def at(document: Any, field: str) -> Any:
     for name in field.split("."):
         document = document[int(name)] if name.isdecimal() else document[name]
     return document
+
+
+def saying(model: Any, path: str = "") -> set[str]:
+    """Every path in an entry at which the window stands."""
+    if isinstance(model, dict):
+        return {found for key, value in model.items() for found in saying(value, f"{path}.{key}".lstrip("."))}
+    if isinstance(model, list):
+        return {found for index, value in enumerate(model) for found in saying(value, f"{path}.{index}")}
+    return {path} if model == WINDOW else set()
+
+
+def said_by(name: str) -> dict[str, set[str]]:
+    """Where each row of a provider says it, the same for all entries of a list."""
+    [provider] = [one for one in PROVIDERS if one.name == name]
+    found: dict[str, set[str]] = {}
+    for endpoint in provider.endpoints:
+        path = provider.prefix_of(endpoint) + endpoint.path
+        if (endpoint.operation, endpoint.method) == ("models", "GET") and path not in SILENT:
+            with fake_llm.intercept(context_window=WINDOW):
+                answer = httpx.get(url_of(provider, endpoint), verify=False).json()
+            places = {frozenset(saying(model)) for model in models_in(answer)}
+            assert len(places) <= 1, "all entries alike"
+            found[path] = set().union(*places)
+    return found
 
 
 def models_in(document: Any) -> list[Any]:
@@ -89,16 +97,68 @@ def models_in(document: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(("provider", "endpoint"), rows("models", "GET"))
-def test_lists_of_models_and_single_ones_say_the_window(provider: Provider, endpoint: Endpoint) -> None:
-    field = field_of(provider, endpoint)
-    url = url_of(provider, endpoint)
-    with fake_llm.intercept(context_window=WINDOW) as fake:
-        answer = httpx.get(url, verify=False)
+def test_a_list_of_models_or_a_single_one_is_answered(provider: Provider, endpoint: Endpoint) -> None:
+    with fake_llm.intercept() as fake:
+        answer = httpx.get(url_of(provider, endpoint), verify=False)
     assert (answer.status_code, fake.side_calls[0].provider) == (200, provider.name)
-    if field is None:
-        assert str(WINDOW) not in answer.text
-        return
-    assert {at(model, field) for model in models_in(answer.json())} == {WINDOW}
+    assert str(WINDOW) not in answer.text, "said without being asked for"
+
+
+@pytest.mark.parametrize("name", sorted(SAYING))
+def test_lists_and_single_ones_say_it_at_one_place(name: str) -> None:
+    assert set.intersection(*said_by(name).values())
+
+
+@pytest.mark.parametrize("name", sorted({provider.name for provider in PROVIDERS if provider.endpoints} - SAYING))
+def test_others_say_nothing(name: str) -> None:
+    assert not set().union(*said_by(name).values())
+
+
+@needs_shared
+def test_it_stands_where_groq_was_recorded_to_have_it() -> None:
+    path = (shared_dir() or Path()) / "recordings/groq/models/groq-models-plain-01.json"
+    real = models_in(json.loads(path.read_bytes())["response"]["body"])
+    of_windows = {key for model in real for key, value in model.items() if "context" in key and isinstance(value, int)}
+    assert list(said_by("groq").values()) == [of_windows] * 2
+
+
+@needs_shared
+def test_openai_s_own_entries_have_four_keys() -> None:
+    path = (shared_dir() or Path()) / "recordings/openai/models/openai-models-plain-01.json"
+    real = models_in(json.loads(path.read_bytes())["response"]["body"])
+    with fake_llm.intercept():
+        ours = httpx.get("https://api.openai.com/v1/models", verify=False).json()
+    assert {frozenset(model) for model in real} == {frozenset(model) for model in models_in(ours)}
+
+
+@needs_shared
+def test_mistral_s_own_schema_has_the_field() -> None:
+    spec = (shared_dir() or Path()) / "specs" / "mistral.json"
+    places = set().union(*said_by("mistral").values())
+    assert all(f'"{place}"' in spec.read_text(encoding="utf-8") for place in places)
+
+
+JUDGES = {
+    "openrouter": ("openrouter", "openrouter.components.model", "Model"),
+    "fireworks": ("fireworks-ai", "fireworks.types.model", "Model"),
+    "mistral": ("mistralai>=3", "mistralai.client.models.basemodelcard", "BaseModelCard"),
+    "cohere": ("cohere>=7", "cohere.types.get_model_response", "GetModelResponse"),
+    "anthropic": ("anthropic>=1", "anthropic.types.model_info", "ModelInfo"),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_the_type_of_the_sdk_has_such_a_field(name: str) -> None:
+    requirement, module, kind = JUDGES[name]
+    fields = getattr(load_here(requirement, module), kind).model_fields
+    for places in said_by(name).values():
+        assert {place.rpartition(".")[2] for place in places} & fields.keys()
+
+
+def load_here(requirement: str, module: str) -> Any:
+    if not has(requirement):
+        pytest.skip(f"needs {requirement}")
+    return importlib.import_module(module)
 
 
 def body_for(endpoint: Endpoint) -> dict[str, Any]:
@@ -129,6 +189,15 @@ def test_tokens_are_counted(provider: Provider, endpoint: Endpoint) -> None:
     assert 0 < at(guessed, name) < 20
     assert at(told, name) == 77
     assert [call.operation for call in fake.calls] == ["count_tokens", "count_tokens"]
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_gemini_refuses_to_count_what_it_would_refuse_to_answer(wrap: bool) -> None:
+    asked = {"contents": [{"parts": [{"text": "How many?"}]}], "generationConfig": [1]}
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:countTokens"
+    with fake_llm.intercept():
+        answer = httpx.post(url, json={"generateContentRequest": asked} if wrap else asked, verify=False)
+    assert (answer.status_code, answer.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
 
 
 COUNTING = {"anthropic_messages", "openai_responses", "gemini"}

@@ -15,9 +15,9 @@ __all__ = ["Upload", "form", "without_boundary"]
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file in a form; its bytes aren't shown."""
+    """A file in a form; neither its name nor its bytes are shown."""
 
-    filename: str
+    filename: str = field(repr=False)
     media_type: str
     data: bytes = field(repr=False)
 

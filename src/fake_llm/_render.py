@@ -861,7 +861,7 @@ def _beyond(then: Then, most: int, size: int, events: int | None) -> ScriptMisma
 def _after(then: Then | None, exchange: Exchange) -> Iterable[Step]:
     """What happens in place of the closing events, or of a whole body."""
     if isinstance(then, Disconnect):
-        yield Fault("disconnect")
+        yield Fault("reset" if then.reset else "disconnect")
     elif isinstance(then, Stall):
         kind, seconds = _patience(exchange.request.timeouts)
         if seconds is None:

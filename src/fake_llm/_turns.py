@@ -499,6 +499,7 @@ class Disconnect(_Value):
             `call.response.body` has them. 0 is after the headers.
         after_events: The place: so many events of the stream have been sent whole, the terminator (`[DONE]`) among them.
             An answer that isn't streamed has none: its body doesn't come at all.
+        reset: Whether it is reset, as by a proxy that dies; else the peer closes it. Clients tell the two apart.
 
     Raises:
         ScriptError: Both places, or one that isn't a whole number.
@@ -511,9 +512,11 @@ class Disconnect(_Value):
 
     after_bytes: int | None = dataclasses.field(default=None, kw_only=True)
     after_events: int | None = dataclasses.field(default=None, kw_only=True)
+    reset: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_place(self)
+        check_switch(self.reset, "Disconnect", "reset")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from fake_llm._dialect import Delta
 from fake_llm._errors import ScriptError, ScriptMismatchError, clipped, sentence
 from fake_llm._model import Event
 
@@ -215,7 +216,7 @@ def empty_choices_first() -> Edit:
 
     def bend(events: list[Any]) -> list[Any] | None:
         first = next((payload for payload in _payloads(events) if "choices" in payload), {})
-        if first.get("object") == "chat.completion" or not _streams(first):
+        if not _streams(first):
             return None
         filters = [{"prompt_index": 0, "content_filter_results": {}}]
         said = {"id": "", "object": "", "created": 0, "model": "", "prompt_filter_results": filters, "choices": []}
@@ -249,8 +250,9 @@ def null_deltas() -> Edit:
         silent = [
             choice
             for payload in _payloads(events)
+            if _streams(payload)
             for choice in _choices(payload)
-            if isinstance(choice.get("delta"), dict) and not any(choice["delta"].values())
+            if isinstance(choice.get("delta"), dict) and _silent(choice)
         ]
         for choice in silent:
             choice["delta"] = None
@@ -360,7 +362,7 @@ def usage_with_finish() -> Edit:
     def bend(events: list[Any]) -> list[Any] | None:
         usages = [(holder, key) for holder, key in _usages(events) if key == "usage"]
         finished = [payload for payload in _payloads(events) if _finished(payload) and "choices" in payload]
-        if not usages or not finished or "delta" not in finished[-1]["choices"][-1]:
+        if not usages or not finished or not _streams(finished[-1]):
             return None
         holder, _ = usages[-1]
         last = {name: value for name, value in finished[-1].items() if name != "usage"} | {"choices": []}
@@ -418,7 +420,7 @@ def unknown_event(name: str = "new_event", **fields: Any) -> Edit:
             new = {"type": name, **copy.deepcopy(fields)} | (
                 {"sequence_number": 0} if "sequence_number" in first else {}
             )
-        elif first.get("object") == "chat.completion.chunk" or first.get("choices") == []:
+        elif _streams(first) or first.get("choices") == []:
             new = Event(name, {"type": name, **copy.deepcopy(fields)})
         else:
             return None
@@ -488,7 +490,7 @@ def reasoning_as(name: str) -> Edit:
 # --- where things are ---------------------------------------------------------------------------
 
 _INDEX: Final = "tool calls that have an index, as most vendors stream them"
-_TOKENS: Final = "the usage of an answer"
+_TOKENS: Final = "the usage of an answer (many streams of OpenAI chat have it where the code asks for it)"
 _OPAQUE: Final = frozenset({"args", "arguments", "input", "parameters", "schema", "tools"})
 """What a tool is called with or looks like: none of the vendor's own words are in it."""
 
@@ -537,9 +539,15 @@ def _choices(payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
     return (choice for choice in choices if isinstance(choice, dict)) if isinstance(choices, list) else iter(())
 
 
+def _silent(choice: dict[str, Any]) -> bool:
+    """Whether a delta says nothing; some hosts name the role beside the finish reason."""
+    unsaid = {"role"} if choice.get("finish_reason") else set()
+    return not any(value for key, value in choice["delta"].items() if key not in unsaid)
+
+
 def _streams(payload: dict[str, Any]) -> bool:
     """Whether it is a chunk of OpenAI chat that has a delta."""
-    return any("delta" in choice for choice in _choices(payload))
+    return payload.get("object") != "chat.completion" and any("delta" in choice for choice in _choices(payload))
 
 
 def _messages(payload: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -733,7 +741,7 @@ def _without(events: list[Any], gone: list[_Arguments]) -> list[Any]:
             delta["tool_calls"] = [call for call in delta["tool_calls"] if call.get("function") is not piece.holder]
             if not delta["tool_calls"]:
                 del delta["tool_calls"]
-                if not any(delta.values()) and not _finished(payload):
+                if not any(value for key, value in delta.items() if key != "role") and not _finished(payload):
                     dropped.add(piece.event)
     return [event for position, event in enumerate(events) if position not in dropped]
 
@@ -774,7 +782,7 @@ def _numbered(events: list[Any]) -> list[Any]:
 def _piece(event: Any) -> tuple[Any, ...] | None:
     """What kind of piece of a stream this is, the same for all of a run; `None` for what isn't one."""
     found = _texts(event)
-    if len(found) != 1 or not found[0][0][found[0][1]]:
+    if len({holder[key] for holder, key in found}) != 1:
         return None
     payload = _payload(event)
     holder, key = found[0]
@@ -786,20 +794,15 @@ def _piece(event: Any) -> tuple[Any, ...] | None:
 
 
 def _texts(event: Any) -> list[tuple[dict[str, Any], str]]:
-    """The texts of a piece of a stream, each with its key."""
+    """The texts of a piece of a stream, each with its key; hosts say one twice."""
     payload = _payload(event)
+    if not isinstance(payload, Delta):
+        return []
     if str(payload.get("type")).startswith("response."):
-        return [(payload, "delta")] if str(payload["type"]).endswith(".delta") else []
-    if payload.get("object") == "chat.completion" or payload.get("type") == "message" or "output" in payload:
-        return []
-    if "candidates" not in payload and "done" not in payload and "delta" not in payload and "choices" not in payload:
-        return []
-    found = []
-    for thing in _objects(payload):
-        found += [
-            (thing, key) for key in _PIECES if isinstance(thing.get(key), str) and (thing[key] or key != "content")
-        ]
-    return found
+        return [(payload, "delta")] if isinstance(payload.get("delta"), str) else []
+    return [
+        (thing, key) for thing in _objects(payload) for key in _PIECES if isinstance(thing.get(key), str) and thing[key]
+    ]
 
 
 def _emptied(event: Any) -> Any:

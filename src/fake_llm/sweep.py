@@ -296,6 +296,10 @@ def _stream(reply: Reply, provider: str) -> _Stream:
         raise failure.original from None
     except FakeLLMFailure as failure:
         raise ScriptError(str(failure)) from None
+    except (LookupError, AttributeError, TypeError):  # a host that reads more of a path than there is
+        if provider == endpoint.dialect.name:
+            raise
+        return _stream(reply, endpoint.dialect.name)
     return _Stream(tuple(pieces), settled)
 
 

@@ -256,6 +256,22 @@ def test_B17_langchain_drops_them(name: str) -> None:
     assert json.loads(fake.calls[0].response.body)["choices"][0]["message"][name] == "think"
 
 
+@needs("openai-agents>=0.20")
+@NAMES
+def test_B17_openai_agents_knows_one_of_the_names(name: str) -> None:
+    agents = load("openai-agents", "agents")
+    client = load("openai").AsyncOpenAI(api_key="k", base_url="https://api.deepseek.com")
+    agent = agents.Agent(name="A", model=agents.OpenAIChatCompletionsModel("deepseek-reasoner", client))
+
+    async def run() -> Any:
+        return await agents.Runner.run(agent, "Hello", run_config=agents.RunConfig(tracing_disabled=True))
+
+    with fake_llm.intercept([thinking(name)]):
+        result = asyncio.run(run())
+    thoughts = [item.raw_item.summary[0].text for item in result.new_items if item.type == "reasoning_item"]
+    assert (result.final_output, thoughts) == ("a", ["think"] if name == "reasoning_content" else [])
+
+
 # --- B18: the end of the thoughts and the start of the answer in one chunk ----------------------
 
 MIXED = Reply(Thinking("That is 81."), "81 it is", edit=quirks.mixed_chunks())

@@ -274,10 +274,16 @@ OWN = {"error": {"message": "Rate limit reached", "type": "rate_limit", "code": 
 
 
 @needs("openai")
-@pytest.mark.parametrize("event", [OWN, Event("error", OWN)], ids=["data only", "named"])
-def test_B38_an_error_object_in_a_stream_keeps_its_code(event: Any) -> None:
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Reply("Hi", then=Error(429, body=OWN)),
+        Reply("Hi", edit=lambda events: [*events[:-1], Event("error", OWN)]),
+    ],
+    ids=["data only", "named"],
+)
+def test_B38_an_error_object_in_a_stream_keeps_its_code(turn: Reply) -> None:
     openai, said = load("openai"), list[str]()
-    turn = Reply("Hi", edit=lambda events: [*events[:-1], event])
     with fake_llm.intercept([turn]) as fake, pytest.raises(openai.APIError) as caught:
         for chunk in openai_client(max_retries=2).chat.completions.create(**GPT, stream=True):
             said.append(chunk.choices[0].delta.content or "")

@@ -241,7 +241,7 @@ def check_round(fake: FakeLLM, *signatures: tuple[str, str]) -> None:
 def test_B59_the_chat_of_the_SDK_sends_them_back(stream: bool) -> None:
     declared = {"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}
     types = load("google-genai", "google.genai.types")
-    with fake_llm.intercept([SIGNED, "done"]) as fake:
+    with fake_llm.intercept([SIGNED, "done"], validate=True) as fake:
         chat = client().chats.create(model=MODEL, config={"tools": [declared]})
         pieces = list(chat.send_message_stream("Hello")) if stream else [chat.send_message("Hello")]
         chat.send_message(types.Part.from_function_response(name="f", response={"result": "x"}))
@@ -255,7 +255,7 @@ def test_B59_the_chat_of_the_SDK_sends_them_back(stream: bool) -> None:
 @each_way
 @pytest.mark.asyncio
 async def test_B59_pydantic_ai_sends_that_of_the_call(stream: bool) -> None:
-    async with fake_llm.intercept([SIGNED, "done"]) as fake:
+    async with fake_llm.intercept([SIGNED, "done"], validate=True) as fake:
         assert await run(stream) == "done"
 
     check_round(fake, ("call", "REVG"))
@@ -265,7 +265,7 @@ async def test_B59_pydantic_ai_sends_that_of_the_call(stream: bool) -> None:
 @each_way
 def test_B59_langchain_sends_both(stream: bool) -> None:
     messages = load("langchain-core", "langchain_core.messages")
-    with fake_llm.intercept([SIGNED, "done"]) as fake:
+    with fake_llm.intercept([SIGNED, "done"], validate=True) as fake:
         model = load("langchain-google-genai").ChatGoogleGenerativeAI(model=MODEL, api_key="k").bind_tools([TOOL])
         chunks = list(model.stream("Hello")) if stream else [model.invoke("Hello")]
         answer = sum(chunks[1:], start=chunks[0])
@@ -280,13 +280,38 @@ def test_B59_langchain_sends_both(stream: bool) -> None:
 def test_B59_litellm_sends_that_of_the_call(stream: bool) -> None:
     litellm, history = load("litellm"), list[Any]([{"role": "user", "content": "Hello"}])
     asked: Any = {"model": f"gemini/{MODEL}", "messages": history, "tools": [TOOL], "api_key": "k"}
-    with fake_llm.intercept([SIGNED, "done"]) as fake:
+    with fake_llm.intercept([SIGNED, "done"], validate=True) as fake:
         answer = litellm.completion(**asked, stream=stream)
         message = (litellm.stream_chunk_builder(list(answer)) if stream else answer).choices[0].message
         history += [message, {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "x"}]
         litellm.completion(**asked)
 
     check_round(fake, ("call", "REVG"))
+
+
+@on_genai
+@each_way
+def test_B59_a_call_without_its_signature_is_refused(stream: bool) -> None:
+    genai, errors = load("google-genai", "google.genai"), load("google-genai", "google.genai.errors")
+    call = genai.types.Part.from_function_call(name="f", args={})
+    result = genai.types.Part.from_function_response(name="f", response={"result": "x"})
+    contents = [
+        genai.types.UserContent("Hello"),
+        genai.types.ModelContent([call]),
+        genai.types.UserContent([result]),
+    ]
+    config = {"tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}]}
+    with fake_llm.intercept(["never said"], validate=True, strict=False) as fake:
+        models = client().models
+        with pytest.raises(errors.ClientError, match="thought_signature") as caught:
+            if stream:
+                list(models.generate_content_stream(model=MODEL, contents=contents, config=config))
+            else:
+                models.generate_content(model=MODEL, contents=contents, config=config)
+
+    assert (caught.value.code, caught.value.status) == (400, "INVALID_ARGUMENT")
+    assert len(fake.calls) == 1
+    assert fake.remaining == 1
 
 
 @needs("openai")

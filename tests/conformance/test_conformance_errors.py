@@ -1,4 +1,7 @@
-"""Every error that was recorded can be scripted: a name, with the recorded words, gives its status, its body and its headers."""
+"""Every error that was recorded can be had: a name, with the recorded words, gives its status, its body and its headers.
+
+A few need no script: what was asked is refused so.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,9 @@ OURS: Mapping[str, str] = {
     "groq-chat-completions-error-400-tool-use-failed-01": CODE,
     "mistral-embeddings-error-400-3210-01": CODE,
     "openai-chat-completions-error-400-invalid-image-format-01": CODE,
-    "openai-chat-completions-error-400-unsupported-parameter-01": CODE,
     "openai-images-error-400-invalid-image-file-01": CODE,
     "openai-models-error-404-model-not-found-01": "a look-up, which no script answers",
     "mistral-models-error-401-01": "a look-up, which no script answers",
-    "openai-responses-error-400-invalid-function-parameters-01": CODE,
     "openai-audio-transcriptions-error-400-invalid-request-error-01": "the form that was sent is recorded as JSON",
     "openrouter-chat-completions-error-400-01": "two hosts had been tried, ours is one",
 }

@@ -387,6 +387,13 @@ def test_perplexity_repeats_the_text_so_far_and_counts_along() -> None:
     assert answered("perplexity", "x")["citations"] == []
 
 
+def test_perplexity_thinks_where_it_was_said() -> None:
+    turn = ["Well. ", Thinking("Hm."), Thinking(" Oh."), "Yes."]
+    said = "Well. <think>\nHm. Oh.\n</think>\n\nYes."
+    assert answered("perplexity", turn)["choices"][0]["message"]["content"] == said
+    assert streamed("perplexity", turn)[-1]["choices"][0]["message"]["content"] == said
+
+
 def test_perplexity_thinks_between_tags() -> None:
     turn = [Thinking("Hm hm."), "Yes."]
     text = "<think>\nHm hm.\n</think>\n\nYes."

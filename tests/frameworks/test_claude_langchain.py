@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ from _one_turn import LOOP, SCRIPT, SUNNY, Weather, check
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Citation, Error, Reply, ServerTool, Thinking, ToolCall, Usage
+from fake_llm import Citation, ServerTool, ToolCall
 
 tools = load("langchain-core>=1", "langchain_core.tools")
 messages = load("langchain-core>=1", "langchain_core.messages")
@@ -72,19 +71,6 @@ def test_whole_and_streamed(make: Callable[..., Any], provider: str) -> None:
 
 
 @each_model
-def test_async(make: Callable[..., Any], provider: str) -> None:
-    async def ask() -> tuple[str, str]:
-        model = make()
-        whole = await model.ainvoke("Weather?")
-        pieces = [piece async for piece in model.astream("Weather?")]
-        return whole.text, "".join(piece.text for piece in pieces)
-
-    with fake_llm.intercept(["It is sunny.", "It is grey."]) as fake:
-        assert asyncio.run(ask()) == ("It is sunny.", "It is grey.")
-    assert [call.stream for call in fake.calls] == [False, True]
-
-
-@each_model
 def test_structured_output(make: Callable[..., Any], provider: str) -> None:
     with fake_llm.intercept(SCRIPT) as fake:
         answer = make().with_structured_output(Weather).invoke("Weather in Paris?")
@@ -113,16 +99,6 @@ def test_a_tool_and_its_result(make: Callable[..., Any], provider: str, stream: 
     assert fake.calls[1].tool_results[0].id == fake.calls[1].messages[1].tool_calls[0].id
 
 
-@each_model
-def test_thinking_and_usage(make: Callable[..., Any], provider: str) -> None:
-    with fake_llm.intercept([Reply(Thinking("Hm."), "Sunny.", usage=Usage(100, 7, cached_tokens=40))]):
-        answer = make().invoke("Weather?")
-
-    assert answer.usage_metadata["output_tokens"] == 7
-    assert [block["type"] for block in answer.content] == ["thinking", "text"]
-    assert answer.text == "Sunny."
-
-
 @needs("langchain-anthropic")
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_search_and_its_source(stream: bool) -> None:
@@ -144,17 +120,6 @@ def test_a_search_and_its_source(stream: bool) -> None:
     assert result["type"] == "server_tool_result"
     assert text["text"] == "It is blue."
     assert [(source["url"], source["title"]) for source in text["annotations"]] == [("https://sky.example", "Sky")]
-
-
-@each_model
-def test_an_error(make: Callable[..., Any], provider: str) -> None:
-    with (
-        fake_llm.intercept([Error(400, "no such thing")]) as fake,
-        pytest.raises(Exception, match="no such thing"),
-    ):
-        make().invoke("Weather?")
-
-    assert len(fake.calls) == 1
 
 
 @each_model

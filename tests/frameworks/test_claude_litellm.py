@@ -9,7 +9,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Citation, Error, Reply, ServerTool, Thinking, ToolCall, Usage
+from fake_llm import Citation, ServerTool
 
 litellm = load("litellm>=1.110")
 
@@ -62,66 +62,6 @@ def ask(way: str, model: str, where: dict[str, Any], *, stream: bool = False, **
         return litellm.stream_chunk_builder([chunk async for chunk in answer], messages=said)
 
     return asyncio.run(later())
-
-
-@each_prefix
-@each_way
-@each_mode
-def test_text(model: str, where: Any, provider: str, way: str, stream: bool) -> None:
-    with fake_llm.intercept(["It is sunny."]) as fake:
-        answer = ask(way, model, where, stream=stream)
-
-    assert answer.choices[0].message.content == "It is sunny."
-    assert answer.choices[0].finish_reason == "stop"
-    (call,) = fake.calls
-    assert (call.provider, call.dialect, call.stream) == (provider, "anthropic_messages", stream)
-    assert model.endswith(call.model)
-    assert call.last_user_text == "Weather in Paris?"
-
-
-@each_prefix
-@each_way
-@each_mode
-def test_tools(model: str, where: Any, provider: str, way: str, stream: bool) -> None:
-    calls = [ToolCall("get_weather", {"city": city}) for city in ("Paris", "Rome")]
-    with fake_llm.intercept([["Let me look.", *calls]]) as fake:
-        answer = ask(way, model, where, stream=stream, tools=[TOOL])
-
-    made = answer.choices[0].message.tool_calls
-    assert [call.function.name for call in made] == ["get_weather", "get_weather"]
-    assert ["Paris" in made[0].function.arguments, "Rome" in made[1].function.arguments] == [True, True]
-    assert list(fake.calls[0].tools) == ["get_weather"]
-
-
-@each_prefix
-@each_mode
-def test_thinking_and_usage(model: str, where: Any, provider: str, stream: bool) -> None:
-    with fake_llm.intercept([Reply(Thinking("Hm."), "Sunny.", usage=Usage(100, 7, cached_tokens=40))]):
-        answer = ask("sync", model, where, stream=stream)
-
-    assert answer.choices[0].message.reasoning_content == "Hm."
-    assert answer.usage.completion_tokens == 7
-    if not stream:
-        assert answer.usage.prompt_tokens == 100
-        assert answer.usage.prompt_tokens_details.cached_tokens == 40
-
-
-@pytest.mark.parametrize(
-    ("error", "name"),
-    [
-        (Error(400), "BadRequestError"),
-        (Error("authentication"), "AuthenticationError"),
-        (Error(404), "NotFoundError"),
-        (Error(429), "RateLimitError"),
-    ],
-    ids=["400", "authentication", "404", "429"],
-)
-@each_way
-def test_errors(error: Error, name: str, way: str) -> None:
-    with fake_llm.intercept([error]) as fake, pytest.raises(getattr(litellm, name)):
-        ask(way, "anthropic/claude-sonnet-4-5", ANTHROPIC)
-
-    assert len(fake.calls) == 1
 
 
 def test_a_search_and_its_source() -> None:

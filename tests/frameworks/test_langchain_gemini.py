@@ -10,7 +10,7 @@ import pytest
 
 import fake_llm
 from _capability import load
-from fake_llm import Audio, Citation, Error, Reply, ServerTool, Thinking, ToolCall, Usage
+from fake_llm import Audio, Citation, Reply, ServerTool, Thinking, ToolCall, Usage
 
 google = load("langchain-google-genai>=4", "langchain_google_genai")
 messages = load("langchain-core>=1", "langchain_core.messages")
@@ -49,18 +49,6 @@ def test_text(place: str, on_loop: bool) -> None:
     assert answer.response_metadata["finish_reason"] == "STOP"
     assert answer.usage_metadata["total_tokens"] == fake.usage.total
     assert (fake.calls[0].provider, fake.calls[0].dialect) == (place.split(maxsplit=1)[0], "gemini")
-
-
-@each
-@flavours
-def test_streamed(place: str, on_loop: bool) -> None:
-    async def pieces() -> list[Any]:
-        return [chunk async for chunk in model(place).astream("Hi")]
-
-    with fake_llm.intercept(["It is sunny."]) as fake:
-        found = asyncio.run(pieces()) if on_loop else list(model(place).stream("Hi"))
-    assert "".join(chunk.text for chunk in found) == "It is sunny."
-    assert fake.calls[0].stream
 
 
 @each
@@ -140,29 +128,6 @@ def test_sound(place: str) -> None:
         answer = ask(model(place), False, response_modalities=[google.Modality.AUDIO])
     assert answer.additional_kwargs["audio"].startswith(b"RIFF")  # it writes a WAV of the samples
     assert answer.additional_kwargs["audio"].endswith(b"data\x03\x00\x00\x00abc")
-
-
-@each
-def test_an_image_in_the_request(place: str) -> None:
-    picture = {"type": "image", "base64": "iVBORw==", "mime_type": "image/png"}
-    with fake_llm.intercept(["A dot."]) as fake:
-        ask(model(place), False, [messages.HumanMessage([{"type": "text", "text": "What?"}, picture])])
-    assert fake.calls[0].messages[0].text == "What?\n[image]"
-
-
-@each
-@pytest.mark.parametrize(
-    ("error", "name"),
-    [
-        (Error(400), "ChatGoogleGenerativeAIError"),
-        (Error(429), "ChatGoogleGenerativeAIError"),
-        (Error(500), "GoogleAPIError"),
-    ],
-    ids=["400", "429", "500"],
-)
-def test_errors(place: str, error: Error, name: str) -> None:
-    with fake_llm.intercept([error]), pytest.raises(getattr(google.chat_models, name)):
-        ask(model(place), False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Error, FakeLLM, Reply, Thinking, ToolCall, Usage
+from fake_llm import Error, FakeLLM
 from fake_llm._vectors import vector
 
 mistral = load("langchain-mistralai", "langchain_mistralai")
@@ -24,42 +24,6 @@ pytestmark = needs("langchain-mistralai")
 
 def model(**options: Any) -> Any:
     return mistral.ChatMistralAI(**{"model_name": "magistral-medium-latest", "max_retries": 1, **options})
-
-
-@fake_llm.intercept([[Thinking("Hm."), "Sunny."], [Thinking("Hm."), "Sunny."]])
-def test_thoughts(fake: FakeLLM) -> None:
-    whole = model().invoke("Weather?")
-    streamed = list(model().stream("Weather?"))
-
-    said = [block for block in whole.content_blocks if block["type"] == "reasoning"]
-    assert [block["reasoning"] for block in said] == ["Hm."]
-    assert whole.text == "Sunny."
-    assert "".join(chunk.text for chunk in streamed) == "Sunny."
-    assert [call.provider for call in fake.calls] == ["mistral", "mistral"]
-
-
-@fake_llm.intercept([Reply("Sunny.", usage=Usage(20, 5))] * 2)
-def test_usage() -> None:
-    whole = model().invoke("Weather?").usage_metadata
-    streamed = sum((chunk.usage_metadata or {}).get("total_tokens", 0) for chunk in model().stream("Weather?"))
-    assert (whole["input_tokens"], whole["output_tokens"], streamed) == (20, 5, 25)
-
-
-@fake_llm.intercept([ToolCall("look", {"city": "Paris"}), "Sunny."])
-def test_a_conversation_with_a_tool(fake: FakeLLM) -> None:
-    tool = {
-        "name": "look",
-        "description": "",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    }
-    asked = [messages.HumanMessage("Weather?")]
-    bound = model().bind_tools([tool])
-    call = bound.invoke(asked)
-    answer = bound.invoke([*asked, call, messages.ToolMessage("sunny", tool_call_id=call.tool_calls[0]["id"])])
-
-    assert answer.text == "Sunny."
-    assert fake.calls[1].tool_results[0].text == "sunny"
-    assert fake.calls[1].tool_results[0].id == call.tool_calls[0]["id"]
 
 
 @pytest.mark.parametrize("status", [400, 401, 422, 429, 500])

@@ -9,7 +9,7 @@ import pytest
 
 import fake_llm
 from _capability import load, needs
-from fake_llm import Error, Json, ToolCall, UnscriptedCallError, Usage
+from fake_llm import Json, ToolCall, UnscriptedCallError, Usage
 
 litellm = load("litellm>=1.110")
 pytestmark = [
@@ -53,31 +53,6 @@ def test_an_answer(model: str, dialect: str):
 
 
 @each_model
-def test_an_answer_streamed(model: str, dialect: str):
-    with fake_llm.intercept(["It is sunny."]) as fake:
-        chunks = list(litellm.completion(model=model, messages=ASKED, stream=True))
-    assert [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content] == [
-        "It",
-        " is",
-        " sunny.",
-    ]
-    assert chunks[-1].choices[0].finish_reason == "stop"
-    assert (fake.calls[0].dialect, fake.calls[0].stream) == (dialect, True)
-
-
-@each_model
-@pytest.mark.asyncio
-async def test_an_answer_async_whole_and_streamed(model: str, dialect: str):
-    async with fake_llm.intercept(["It is sunny.", "It rains."]) as fake:
-        answer = await litellm.acompletion(model=model, messages=ASKED)
-        stream = await litellm.acompletion(model=model, messages=ASKED, stream=True)
-        pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
-    assert answer.choices[0].message.content == "It is sunny."
-    assert "".join(pieces) == "It rains."
-    assert [call.dialect for call in fake.calls] == [dialect] * 2
-
-
-@each_model
 def test_a_tool_call(model: str, dialect: str):
     with fake_llm.intercept([["Let me look.", PARIS]]) as fake:
         [call] = litellm.completion(model=model, messages=ASKED, tools=TOOLS).choices[0].message.tool_calls
@@ -95,16 +70,6 @@ def test_a_tool_loop_streamed(model: str):
         assert litellm.completion(model=model, messages=history, tools=TOOLS).choices[0].message.content == "Sunny."
     [result] = fake.calls[1].tool_results
     assert (result.name, result.text, result.id) == ("get_weather", "sunny", message.tool_calls[0].id)
-
-
-@each_model
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [(400, "BadRequestError"), (401, "AuthenticationError"), (429, "RateLimitError"), (503, "ServiceUnavailableError")],
-)
-def test_errors(model: str, dialect: str, error: int, kind: str):
-    with fake_llm.intercept([Error(error)]), pytest.raises(getattr(litellm, kind)):
-        litellm.completion(model=model, messages=ASKED, num_retries=0)
 
 
 @each_model

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 
 import fake_llm
 from _capability import load
-from fake_llm import Error, FakeLLM, Reply, Thinking, ToolCall, Usage
+from fake_llm import Error, FakeLLM, Thinking
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Items? '.*' on TypedDict class:UserWarning",  # pydantic's word on its types (1.110)
@@ -46,28 +45,6 @@ def asked(is_async: bool, **options: Any) -> Any:
     return list(answer) if stream else answer
 
 
-@names
-@flavours
-def test_whole(name: str, dialect: str, is_async: bool) -> None:
-    with fake_llm.intercept([Reply("Hello there!", usage=Usage(12, 7))]) as fake:
-        answer = asked(is_async, model=name)
-    assert answer.choices[0].message.content == "Hello there!"
-    assert answer.choices[0].finish_reason == "stop"
-    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (12, 7)
-    assert [(call.dialect, call.model, call.stream) for call in fake.calls] == [(dialect, "qwen3:8b", False)]
-    assert "Hi" in fake.calls[0].last_user_text
-
-
-@names
-@flavours
-def test_streamed(name: str, dialect: str, is_async: bool) -> None:
-    with fake_llm.intercept(["Hello there, you!"]) as fake:
-        chunks = asked(is_async, model=name, stream=True)
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello there, you!"
-    assert chunks[-1].choices[0].finish_reason == "stop"
-    assert [(call.dialect, call.stream) for call in fake.calls] == [(dialect, True)]
-
-
 @flavours
 def test_thinking(is_async: bool) -> None:
     script = [[Thinking("Hm."), "Yes."]] * 2
@@ -78,32 +55,6 @@ def test_thinking(is_async: bool) -> None:
     thoughts = [getattr(chunk.choices[0].delta, "reasoning_content", None) or "" for chunk in chunks]
     assert "".join(thoughts) == "Hm."
     assert fake.calls[0].params["think"] in (True, "low")
-
-
-@flavours
-def test_tools(is_async: bool) -> None:
-    with fake_llm.intercept([ToolCall("get_weather", {"city": "Paris"}), "It is sunny."]) as fake:
-        answer = asked(is_async, model="ollama_chat/qwen3:8b", tools=TOOLS)
-        message = answer.choices[0].message
-        (call,) = message.tool_calls
-        result = {"role": "tool", "tool_call_id": call.id, "name": "get_weather", "content": "sunny"}
-        second = asked(
-            is_async, model="ollama_chat/qwen3:8b", tools=TOOLS, messages=[*HI, message.model_dump(), result]
-        )
-    assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", {"city": "Paris"})
-    assert answer.choices[0].finish_reason == "tool_calls"
-    assert second.choices[0].message.content == "It is sunny."
-    assert [result.text for result in fake.calls[1].tool_results] == ["sunny"]
-    assert list(fake.calls[0].tools) == ["get_weather"]
-
-
-@flavours
-def test_structured_output(is_async: bool) -> None:
-    schema = {"type": "json_schema", "json_schema": {"name": "Weather", "schema": WEATHER}}
-    with fake_llm.intercept([{"city": "Paris"}]) as fake:
-        answer = asked(is_async, model="ollama_chat/qwen3:8b", response_format=schema)
-    assert json.loads(answer.choices[0].message.content) == {"city": "Paris"}
-    assert fake.calls[0].schema == WEATHER
 
 
 @names

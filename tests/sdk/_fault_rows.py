@@ -34,6 +34,7 @@ NO_ANSWER: Mapping[str, Any] = {
 }
 WHOLE: Mapping[str, Any] = {
     "Disconnect()": Disconnect(),
+    "Disconnect(reset=True)": Disconnect(reset=True),
     "Disconnect(after_bytes=20)": Disconnect(after_bytes=20),
     "Stall()": Stall(),
     "EndOfStream()": EndOfStream(),
@@ -43,6 +44,7 @@ WHOLE: Mapping[str, Any] = {
 }
 STREAMED: Mapping[str, Any] = {
     "Disconnect()": Disconnect(),
+    "Disconnect(reset=True)": Disconnect(reset=True),
     "Disconnect(after_bytes=0)": Disconnect(after_bytes=0),
     "Stall()": Stall(),
     "EndOfStream()": EndOfStream(),

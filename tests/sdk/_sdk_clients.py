@@ -231,6 +231,11 @@ def drive(coroutine: Any) -> Any:
 # --- vocabularies: the bodies of requests, and how answers are read --------------------------------
 
 
+def is_strict(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema may be called strict: an object of these properties alone."""
+    return schema.get("additionalProperties") is False
+
+
 def data_url(picture: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
@@ -247,7 +252,10 @@ class Chat:
         body: dict[str, Any] = {"model": model, "messages": [Chat.message(*item) for item in ask.history]}
         if ask.tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": name, "parameters": dict(schema), "strict": True}}
+                {
+                    "type": "function",
+                    "function": {"name": name, "parameters": dict(schema), "strict": is_strict(schema)},
+                }
                 for name, schema in ask.tools.items()
             ]
         if ask.force:
@@ -460,7 +468,7 @@ class Responses:
         body: dict[str, Any] = {"model": model, "input": items}
         if ask.tools:
             body["tools"] = [
-                {"type": "function", "name": name, "parameters": dict(schema), "strict": True}
+                {"type": "function", "name": name, "parameters": dict(schema), "strict": is_strict(schema)}
                 for name, schema in ask.tools.items()
             ]
         if ask.force:
@@ -1062,11 +1070,11 @@ EVERYTHING = frozenset(
         "trio",
         "content filter",
         "names its model",
-        "compressed answers",
         "blank lines in a stream",
         "tool choice",
         "names its answers",
         "pictures in a request",
+        "characters split between reads",
     }
 )
 STATUSES = {
@@ -1087,8 +1095,8 @@ class Client(ABC):
         can: What it can do beyond text and tool calls.
         needs: The distributions it is made of.
         unable: Why it can't be used in this environment, `None` when it can.
-        says: How what it asks stands in its requests, where it isn't as it was asked: `always streams`, `one prompt` for
-            all messages, `its own tools` beside those that are offered or in place of a schema.
+        says: How a framework differs in what it asks and raises: `always streams`, `never streams`, `its own words` around
+            those of a user, `its own tools` in place of a schema, `subclasses of errors`.
         thorough: Whether it goes through every case, or through the essential ones only.
     """
 
@@ -2443,11 +2451,12 @@ _BOTO3_LACKS = {
     "trio",
     "comments in a stream",
 }
-_BOTO3_LACKS.add("compressed answers")  # it asks for none, and decodes none
 _BOTO3: dict[str, Any] = {"provider": "bedrock", "model": "amazon.nova-lite-v1:0", "needs": ("boto3>=1.44",)}
 _BOTO3 |= {"can": EVERYTHING - _BOTO3_LACKS, "modes": ("whole", "stream")}
 _COHERE_LACKS = {"refusal", "several choices", "names its model", "errors inside a stream", "retries of streams"}
-_COHERE: dict[str, Any] = {"provider": "cohere", "model": "command-a-reasoning-08-2025", "needs": ("cohere>=7",)}
+_COHERE: dict[str, Any] = {"provider": "cohere", "model": "command-a-reasoning-08-2025", "needs": ("cohere>=5",)}
+if not has("cohere>=7"):  # it decodes each read by itself, and on a loop ends lines at any separator
+    _COHERE_LACKS |= {"characters split between reads", "line separators in a stream"}
 _COHERE |= {"can": EVERYTHING - _COHERE_LACKS | {"sdk object"}, "modes": ("whole", "stream")}
 _COHERE_V1 = dict(_COHERE)
 _COHERE_V1["can"] = (
@@ -2459,7 +2468,7 @@ _COHERE_V1["can"] = (
     }
 )
 _INVOKED: dict[str, Any] = {"provider": "bedrock", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}
-_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream", "compressed answers"}
+_INVOKED_CAN = EVERYTHING - {"several choices", "trio", "comments in a stream"}
 _CLAUDE_ON_BEDROCK: dict[str, Any] = _INVOKED | {
     "where": {"aws_region": "us-east-1"},
     "statuses": {"authentication": 403, "overloaded": 503},

@@ -365,3 +365,18 @@ def test_a_malformed_line_is_an_error_of_its_own(claude: Driver, fake_llm: FakeL
         claude("messages.batches.create", requests=[request(1), request(1)])
     with pytest.raises(anthropic.BadRequestError, match="requests: Field required"):
         claude("messages.batches.create", requests=[])
+
+
+@needs("openai>=2")
+def test_a_line_for_which_there_is_no_turn_is_told_once() -> None:
+    with pytest.raises(fake_llm.UnscriptedCallError), fake_llm.intercept(["One."]) as fake:
+        ask = Driver(openai.OpenAI(max_retries=0))
+        batch = started(ask, line(1), line(2))
+        for _ in range(4):
+            try:
+                batch = ask("batches.retrieve", batch.id)
+            except fake_llm.UnscriptedCallError:
+                continue
+    assert [call.last_user_text for call in fake.calls] == ["Question 1", "Question 2"]
+    assert len(fake.failures) == 1
+    assert (batch.status, batch.request_counts.completed, batch.request_counts.failed) == ("completed", 1, 1)

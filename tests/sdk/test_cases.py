@@ -128,7 +128,9 @@ def is_sunny(answer: Any, fake: Any, client: Client) -> None:
     import json
 
     assert json.loads(answer.text) == SUNNY
-    assert fake.calls[0].schema["properties"].keys() == SUNNY.keys()
+    call = fake.calls[0]
+    form = next(iter(call.tools.values())) if "its own tools" in client.says and call.schema is None else call.schema
+    assert form["properties"].keys() == SUNNY.keys()
 
 
 def is_shaped(answer: Any, fake: Any, client: Client) -> None:
@@ -190,7 +192,7 @@ def attempts(answer: Any, fake: Any, client: Client) -> None:
 
 
 def saw(answer: Any, fake: Any, client: Client) -> None:
-    assert fake.calls[0].messages[-1].text.endswith(f"{PROMPT}\n[image]")
+    assert "[image]" in fake.calls[0].messages[-1].text
 
 
 def fed_back(answer: Any, fake: Any, client: Client) -> None:
@@ -229,19 +231,20 @@ CASES: tuple[Case, ...] = (
     ),
     Case("chunks", [Reply(chunks=["Hel", "lo wor", "ld"])], {"text": "Hello world"}, modes=("stream",), check=in_two),
     Case("chunk size", [Reply("abcd", chunk_size=1)], {"text": "abcd"}, modes=("stream",), check=one_each),
-    talks("other ends of lines", Reply(ODD, framing=Framing(newline="\r\n", split=3)), text=ODD),
+    dataclasses.replace(
+        talks("other ends of lines", Reply(ODD, framing=Framing(newline="\r\n", split=3)), text=ODD),
+        needs=("characters split between reads",),
+    ),
     dataclasses.replace(
         talks("other bytes", Reply(ODD, framing=Framing(newline="\r\n", blank_lines=2, split=3)), text=ODD),
-        needs=("blank lines in a stream",),
+        needs=("blank lines in a stream", "characters split between reads"),
     ),
     dataclasses.replace(
         talks("comments", Reply("It is sunny.", framing=Framing(comment="hi")), text="It is sunny."),
         needs=("comments in a stream",),
         modes=("stream", "helper"),
     ),
-    dataclasses.replace(
-        talks("compressed", Reply(ODD, framing=Framing(gzip=True)), text=ODD), needs=("compressed answers",)
-    ),
+    talks("compressed", Reply(ODD, framing=Framing(gzip=True)), text=ODD),
     talks("ascii", Reply(ODD, framing=Framing(ascii=True)), text=ODD),
     talks("padded", Reply("It is sunny.", framing=Framing(padding=True)), text="It is sunny."),
     calls_tools("tool call", PARIS, CALLED_PARIS),
@@ -554,7 +557,7 @@ async def failed(client: Client, kind: str, options: Mapping[str, Any]) -> None:
     expected, status = client.error(kind, options["mode"])
     with pytest.raises(expected) as caught:
         await client.ask(PROMPT, **options)
-    assert caught.type is expected
+    assert caught.type is expected or "subclasses of errors" in client.says
     assert client.status(caught.value) == status
 
 
@@ -574,12 +577,13 @@ def assert_recorded(call: Any, client: Client, options: Mapping[str, Any], promp
     assert call.dialect == client.vocabulary.dialect
     assert call.operation == "chat"
     assert call.model == client.model
-    assert call.stream is (options["mode"] in {"stream", "helper"} or "always streams" in client.says)
-    if "one prompt" in client.says:
-        assert PROMPT in call.last_user_text
-        return
-    assert call.last_user_text == prompt
-    assert call.user_texts == (PROMPT,)
+    streams = "always streams" in client.says or options["mode"] in {"stream", "helper"}
+    assert call.stream is (streams and "never streams" not in client.says)
+    if "its own words" in client.says:
+        assert any(PROMPT in text for text in call.user_texts)
+    else:
+        assert call.last_user_text == prompt
+        assert call.user_texts == (PROMPT,)
     if "its own tools" not in client.says:
         assert list(call.tools) == list(options["tools"])
         assert (call.schema is not None) is bool(options.get("schema"))

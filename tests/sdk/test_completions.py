@@ -226,3 +226,20 @@ def test_an_object_of_the_sdk(fake: FakeLLM) -> None:
     chunks = stream(n=2, stream_options={"include_usage": True})
     assert [texts(chunks, index) for index in range(2)] == ["One", "Two"]
     assert (chunks[0].id, chunks[-1].usage.total_tokens) == ("cmpl-mine", 6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [({"n": 3, "best_of": 2}, "more choices than it will generate"), ({"best_of": 21}, "above maximum")],
+)
+def test_fewer_tries_than_choices_are_refused(asked: dict[str, int], said: str) -> None:
+    import openai
+
+    with fake_llm.intercept(["no"], strict=False), pytest.raises(openai.BadRequestError, match=said):
+        client().completions.create(model="gpt-3.5-turbo-instruct", prompt="Hi", **asked)
+
+
+@fake_llm.intercept(["yes"])
+def test_more_tries_than_choices_are_not() -> None:
+    answer = client().completions.create(model="gpt-3.5-turbo-instruct", prompt="Hi", best_of=3)
+    assert [choice.text for choice in answer.choices] == ["yes"]

@@ -5,7 +5,9 @@ The rows are in `raised.json`; `_raised.py` says how they are made.
 
 from __future__ import annotations
 
+import importlib
 import json
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -151,6 +153,23 @@ def test_a_header_says_whether_to_ask_again() -> None:
     with fake_llm.intercept([Error(500, headers=never)]) as fake, pytest.raises(openai.InternalServerError):
         ask()
     assert len(fake.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "maker", "ask"),
+    [
+        pytest.param("anthropic", "Anthropic", "messages", marks=needs("anthropic>=0.100")),
+        pytest.param("groq", "Groq", "chat.completions", marks=needs("groq>=1")),
+    ],
+)
+def test_a_limit_that_is_reached_says_how_long_to_wait(module: str, maker: str, ask: str) -> None:
+    """As these vendors always do."""
+    client = getattr(importlib.import_module(module), maker)(api_key="x")
+    create = operator.attrgetter(f"{ask}.create")(client)
+    for error, seconds in ((Error(429), 1), (Error(429, retry_after=7), 7), (Error(429, retry_after=0.25), 0.25)):
+        with fake_llm.intercept([error, "Hello."]) as fake:
+            create(model="m", max_tokens=9, messages=ASKED)
+        assert fake.calls[0].waited == seconds
 
 
 @needs("google-genai>=2")

@@ -32,10 +32,10 @@ def test_what_is_written_is_what_happens(column: Column) -> None:
 
 def test_a_fault_is_an_error_everywhere_but_where_nothing_says_so() -> None:
     """A clean end and rubbish are no errors of HTTP: whether one is noticed is the SDK's affair, and worth a test of one's own."""
-    silent = ("EndOfStream", "Garbage")
+    unmeasured = ("boto3", "Disconnect(after_bytes=20)")  # botocore doesn't compare a body with its length
     for name, column in WRITTEN.items():
         for table in column.values():
             for row, cell in table.items():
-                if not row.startswith((*silent, "Error")):
+                if not row.startswith(("EndOfStream", "Garbage", "Error")) and (name, row) != unmeasured:
                     assert cell.startswith("`"), (name, row)
                     assert "no error" not in cell, (name, row)

@@ -80,6 +80,19 @@ def _resetting(connection: socket.socket, over: threading.Event) -> None:
     reset(connection)
 
 
+def _resetting_later(connection: socket.socket, over: threading.Event) -> None:
+    """Once the client has begun to read: what it hasn't read is lost with the connection."""
+    whole_request(connection)
+    connection.sendall(CHUNKED)
+    over.wait(0.5)
+    reset(connection)
+
+
+def _short(connection: socket.socket, over: threading.Event) -> None:
+    whole_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\na")
+
+
 def _plain(connection: socket.socket, over: threading.Event) -> None:
     """Not what a client of TLS expects."""
     connection.recv(65536)
@@ -139,6 +152,8 @@ def untrusted(play: Play = _untrusted) -> Iterator[str]:
 
 BROKEN: dict[str, Play] = {
     "resetting": _resetting,
+    "resetting later": _resetting_later,
+    "short": _short,
     "plain": _plain,
     "silent": _silent,
     "closing": _closing,

@@ -560,6 +560,7 @@ REAL_FAULTS: dict[str, tuple[str, str]] = {
     "full": ("connect_timeout", "before"),
     "deaf": ("write_timeout", "before"),
     "stalling": ("read_timeout", "middle"),
+    "resetting later": ("reset", "middle"),
     "breaking off": ("disconnect", "middle"),
 }
 
@@ -580,7 +581,9 @@ def breaking(how: str) -> Iterator[str]:
 
 
 @each()
-@pytest.mark.parametrize("how", list(REAL_FAULTS))
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.slow] if how == "resetting later" else []) for how in REAL_FAULTS]
+)
 async def test_faults_are_what_the_library_raises_for_a_real_server(library: Library, how: str) -> None:
     kind, where = REAL_FAULTS[how]
     body = b"x" * 20_000_000 if how == "deaf" else b"{}"
@@ -612,6 +615,31 @@ async def test_faults_are_what_the_library_raises_for_a_real_server(library: Lib
         with block(Scripted(answer)):
             scripted = await fails(URL, whole=whole)
         assert scripted is really
+
+
+@each()
+@pytest.mark.parametrize("how", ["whole", "streamed"])
+async def test_a_body_shorter_than_its_length_is_what_it_is_of_a_real_server(library: Library, how: str) -> None:
+    async def outcome(url: str) -> tuple[bytes, type[Exception] | None]:
+        got = b""
+        async with opened(library, read=30) as client:
+            try:
+                if how == "whole":
+                    return (await library.send(client, url)).body, None
+                response = await library.open(client, url)
+                try:
+                    async for piece in library.pieces(response):
+                        got += piece
+                finally:
+                    await library.leave(response)
+            except Exception as error:
+                return got, type(error)
+        return got, None
+
+    with served(BROKEN["short"]) as url:
+        really = await outcome(url)
+    with block(Scripted(Response(200, steps=(b"a", Fault("disconnect")), length=10))):
+        assert await outcome(URL) == really
 
 
 # --- time-outs of the whole exchange ---------------------------------------------------------------

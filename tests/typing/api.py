@@ -136,7 +136,15 @@ reply = Reply(
     choices=["Hi", Reply("Hey"), ["a", ToolCall("b")]],
     check=False,
 )
-for then in (Disconnect(), Stall(), EndOfStream(), Error("overloaded"), Garbage(b"\xff")):
+for then in (
+    Disconnect(),
+    Disconnect(after_bytes=3, reset=True),
+    Stall(2, after_events=3),
+    Stall(),
+    EndOfStream(),
+    Error("overloaded"),
+    Garbage(b"\xff"),
+):
     Reply("a", then=then)
 assert_type(reply.usage, Usage | None)
 Reply(edit=quirks.shifted_tool_index(by=2))

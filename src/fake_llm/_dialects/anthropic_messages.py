@@ -780,7 +780,8 @@ def _error_headers(said: Said) -> HeaderItems:
         retried = (("x-should-retry", "true"),)
     elif said.status < 500 and said.status not in _UNDECIDED:
         retried = (("x-should-retry", "false"),)
-    limits = _limits(said.exchange.created, spent=True) if said.status == 429 else ()
+    limited = said.status == 429
+    limits = (("retry-after", "1"), *_limits(said.exchange.created, spent=True)) if limited else ()
     return (*retried, *limits, ("request-id", said.id), *_FIXED_HEADERS)
 
 

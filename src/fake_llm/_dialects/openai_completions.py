@@ -84,6 +84,8 @@ _TYPES: Final[Mapping[str, tuple[str, type | tuple[type, ...]]]] = {
     "stop": ("one of a string or array of strings", (str, list)),
 }
 _MOST_CHOICES: Final = 128
+_MOST_TRIES: Final = 20
+_MOST: Final = {"n": _MOST_CHOICES, "best_of": _MOST_TRIES}
 _LARGEST: Final = 2**63 - 1
 
 
@@ -107,10 +109,10 @@ def check(request: Request, body: Any) -> Error | None:
                 name,
                 "invalid_type",
             )
-        if types is int and value > (_MOST_CHOICES if name == "n" else _LARGEST):
+        if types is int and value > _MOST.get(name, _LARGEST):
             return _refused(
                 f"Invalid '{name}': integer above maximum value. Expected a value <= "
-                f"{_MOST_CHOICES if name == 'n' else _LARGEST}, but got {value} instead.",
+                f"{_MOST.get(name, _LARGEST)}, but got {value} instead.",
                 name,
                 "integer_above_max_value",
             )
@@ -120,7 +122,20 @@ def check(request: Request, body: Any) -> Error | None:
                 "n",
                 "integer_below_min_value",
             )
-    return _check_prompt(body.get("prompt"))
+    return _check_tries(body) or _check_prompt(body.get("prompt"))
+
+
+def _check_tries(body: Mapping[str, Any]) -> Error | None:
+    """Of so many tries the best are given, so there are at least as many (its reference, 2026-11)."""
+    tries, choices = body.get("best_of"), body.get("n") or 1
+    if tries is None or tries >= choices:
+        return None
+    return _refused(
+        "You requested that the server return more choices than it will generate (HINT: you must set 'n' (currently "
+        f"{choices}) to be at most 'best_of' (currently {tries}), or omit either parameter if you don't specifically "
+        "want to use them.)",
+        "best_of",
+    )
 
 
 def _check_prompt(prompt: Any) -> Error | None:

@@ -109,9 +109,12 @@ def _body(said: Said) -> dict[str, Any]:
 
 
 def _failed(said: Said) -> HeaderItems:
-    wait = duration(wait_of(said, 1.0))
-    limits = spent(_LIMITS, remaining_tokens="0", reset_tokens=wait) if said.name == "rate_limit" else ()
-    return (_REGION, *limits, ("x-request-id", _request_id(said.exchange)))
+    """Where a limit is reached, the limits and how long to wait, as the vendor's page of rate limits has them (2026-11)."""
+    reached: HeaderItems = ()
+    if said.name == "rate_limit":
+        wait = duration(wait_of(said, 1.0))
+        reached = (("retry-after", "1"), *spent(_LIMITS, remaining_tokens="0", reset_tokens=wait))
+    return (_REGION, *reached, ("x-request-id", _request_id(said.exchange)))
 
 
 def _event(said: Said) -> list[WireEvent]:

@@ -10,6 +10,7 @@ from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, cited
 from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
+from fake_llm._turns import Citation, Thinking
 
 __all__ = ["PERPLEXITY"]
 
@@ -49,11 +50,29 @@ def _sources(exchange: Exchange) -> dict[str, Any]:
 
 
 def _message(exchange: Exchange, index: int, message: dict[str, Any]) -> dict[str, Any]:
-    """Thoughts stand in the text, between tags (documented for sonar-reasoning-pro)."""
+    """Thoughts stand in the text, between tags (documented for sonar-reasoning-pro), where they were said."""
     thoughts = message.pop("reasoning_content", None)
-    if thoughts is not None:
+    parts = exchange.choices[index].parts
+    said = [isinstance(part, Thinking) for part in parts if isinstance(part, (str, Citation, Thinking))]
+    if thoughts is not None and said != sorted(said, reverse=True):
+        message["content"] = _in_order(parts)
+    elif thoughts is not None:
         message["content"] = f"{_OPEN}{thoughts}{_CLOSE}{message.get('content') or ''}"
     return message
+
+
+def _in_order(parts: tuple[Any, ...]) -> str:
+    """Text and thoughts as they come, thoughts that follow each other between one pair of tags."""
+    text = ""
+    thinking = False
+    for part in parts:
+        if isinstance(part, Thinking):
+            text += ("" if thinking else _OPEN) + part.text
+            thinking = True
+        elif isinstance(part, (str, Citation)):
+            text += (_CLOSE if thinking else "") + (part if isinstance(part, str) else part.text)
+            thinking = False
+    return text + (_CLOSE if thinking else "")
 
 
 def _delta(exchange: Exchange, index: int, delta: dict[str, Any]) -> dict[str, Any]:

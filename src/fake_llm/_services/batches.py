@@ -65,7 +65,8 @@ class Batch:
         asked: What the request said of it.
         polls: How often it was asked for.
         cancelled: Whether it was before it was done.
-        results: The answers, once it is done: status and document of each line.
+        told: The answers so far: status and document of each line that was asked.
+        results: The same, once it is done.
         wrong: What is wrong with its input: it never starts.
         lock: Held while its lines are asked and its files are written: several threads may ask for it at once.
     """
@@ -76,6 +77,7 @@ class Batch:
     asked: _Json
     polls: int = 0
     cancelled: bool = False
+    told: list[tuple[int, Any]] = field(default_factory=list[tuple[int, Any]])
     results: tuple[tuple[int, Any], ...] | None = None
     wrong: tuple[_Json, ...] = ()
     more: _Json = field(default_factory=dict[str, Any])
@@ -95,7 +97,10 @@ class Batch:
         with self.lock:
             self.polls += 1
             if self.polls >= POLLS and not self.done:
-                self.results = tuple(_answered(store, self.exchange, line) for line in self.lines)
+                for line in self.lines[len(self.told) :]:
+                    self.told.append((500, None))  # what raises isn't asked again at the next poll
+                    self.told[-1] = _answered(store, self.exchange, line)
+                self.results = tuple(self.told)
 
     def cancel(self) -> None:
         """Take no turn for what isn't done yet."""

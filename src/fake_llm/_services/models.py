@@ -46,30 +46,35 @@ def _name(exchange: Exchange) -> str:
 
 
 _WINDOW_AT: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        (
-            *("openrouter", "together", "fireworks", "sambanova", "moonshot", "featherless", "hyperbolic", "nebius"),
-            *("huggingface",),
-        ),
-        ("context_length",),
-    ),
+    "groq": ("context_window", "context_length"),  # recorded 2026-08
+    "openrouter": ("context_length",),  # openrouter 1.3
+    "fireworks": ("context_length",),
+    "copilot": ("capabilities.limits.max_context_window_tokens",),
+    **dict.fromkeys(("together", "sambanova", "moonshot", "featherless", "hyperbolic", "nebius"), ("context_length",)),
+    "huggingface": ("context_length",),
     "novita": ("context_size",),
-    "deepinfra": ("metadata", "context_length"),
-    "copilot": ("capabilities", "limits", "max_context_window_tokens"),
+    "deepinfra": ("metadata.context_length",),
+    "vercel": ("context_window",),
+    "openai": ("context_window",),
 }
-"""Where these hosts say a model's window (their documentation, 2026-11); it is said where the block has one."""
-_WINDOW: Final = ("context_window",)
-"""Groq's and Vercel's field, and that of a host which has none of its own."""
+"""Where hosts say a model's window: where no other source is named their documentation (2026-11); it is said where the block has one.
+
+OpenAI itself says none (recorded 2026-08); an entry has it by Groq's name, for those who look for it there. A host that isn't
+here says nothing.
+"""
 
 
 def _openai(name: str, store: Store, provider: str) -> dict[str, Any]:
     model: dict[str, Any] = {"id": name, "object": "model", "created": CREATED, "owned_by": "system"}
     if store.context_window is None:
         return model
-    *outer, field = _WINDOW_AT.get(provider, _WINDOW)
-    said: dict[str, Any] = {field: store.context_window}
-    for place in reversed(outer):
-        said = {place: said}
+    said: dict[str, Any] = {}
+    for path in _WINDOW_AT.get(provider, ()):
+        *outer, field = path.split(".")
+        value: Any = store.context_window
+        for place in reversed((*outer, field)):
+            value = {place: value}
+        said |= value
     if provider == "huggingface":  # there each host behind the router has its own
         said = {"providers": [{"provider": "hf-inference", "status": "live", **said}]}
     return {**model, **said}

@@ -8,6 +8,7 @@ from typing import Any
 from fake_llm import _json
 from fake_llm._dialect import Exchange, json_kind
 from fake_llm._dialects import bedrock_converse
+from fake_llm._dialects import gemini as gemini_dialect
 from fake_llm._model import Response
 from fake_llm._services._base import Store
 from fake_llm._tokens import input_tokens
@@ -26,15 +27,23 @@ def anthropic(store: Store, exchange: Exchange) -> dict[str, Any]:
     return {"input_tokens": _count(exchange)}
 
 
-def gemini(store: Store, exchange: Exchange) -> dict[str, Any]:
+def gemini(store: Store, exchange: Exchange) -> dict[str, Any] | Error:
     """`POST models/{m}:countTokens`; the request may be wrapped in `generateContentRequest`."""
+    body = exchange.body if isinstance(exchange.body, dict) else {}
+    wrapped = body.get("generateContentRequest")
+    given = wrapped if isinstance(wrapped, dict) else body
+    wrong = gemini_dialect.DIALECT.check(exchange.request, given) if given.get("contents") else None
+    if wrong is not None:
+        return wrong
     count = _count(exchange)
     return {"totalTokens": count, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": count}]}
 
 
-def vertex(store: Store, exchange: Exchange) -> dict[str, Any]:
+def vertex(store: Store, exchange: Exchange) -> dict[str, Any] | Error:
     """The same on Vertex AI, which counts the characters that aren't blank too (recorded 2026-08)."""
     counted = gemini(store, exchange)
+    if isinstance(counted, Error):
+        return counted
     texts = [message.text for message in exchange.view.messages]
     billable = sum(len("".join(text.split())) for text in (exchange.view.system, *texts))
     return {"totalTokens": counted["totalTokens"], "totalBillableCharacters": billable, **counted}

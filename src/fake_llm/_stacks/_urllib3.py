@@ -213,8 +213,8 @@ def unreached(fault: Fault, pool: Any) -> Exception | None:
             return None
 
 
-def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HTTPResponse:
-    """An answer that arrives step by step."""
+def streamed(answer: Response, steps: Sequence[Step], method: str, *, measured: bool = True) -> urllib3.HTTPResponse:
+    """An answer that arrives step by step; `measured` is whether a body shorter than its length is an error."""
     wire = _Wire(_head(answer), steps, chunked=answer.length is None)
     original = http.client.HTTPResponse(wire, method=method)  # type: ignore[arg-type]  # a socket is only asked for its file
     original.begin()
@@ -228,6 +228,7 @@ def streamed(answer: Response, steps: Sequence[Step], method: str) -> urllib3.HT
         preload_content=False,
         original_response=original,
         request_method=method,
+        enforce_content_length=measured,
     )
 
 

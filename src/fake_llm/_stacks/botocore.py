@@ -74,7 +74,7 @@ def _answer(session: Any, request: Any, handler: Handler) -> Any:
     if answer.steps is None:
         response = AWSResponse(request.url, answer.status, joined(answer), whole(answer, request.method))
     else:
-        raw = streamed(answer, answer.steps, request.method)
+        raw = streamed(answer, answer.steps, request.method, measured=False)
         response = AWSResponse(request.url, raw.status, raw.headers, raw)
     if not request.stream_output:
         _exhaust(response, request)
