@@ -232,6 +232,16 @@ REFUSED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any], str]] = {
         {"messages": [HELLO], "model": "gpt-5-mini", "max_tokens": 5},
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ),
+    "chat-temperature": (
+        ask_openai,
+        {"messages": [HELLO], "model": "gpt-5", "temperature": 0.2},
+        "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+    ),
+    "responses-temperature": (
+        ask_openai,
+        {"input": "Hi", "model": "gpt-5", "temperature": 0},
+        "Unsupported parameter: 'temperature' is not supported with this model.",
+    ),
     "chat-stop": (
         ask_openai,
         {"messages": [HELLO], "model": "gpt-5-mini", "stop": ["x"]},
@@ -424,7 +434,9 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
         ask_openai,
         {"messages": [HELLO], "tools": [{"type": "function", "function": _function(LOOSE_TOOL, strict=False)}]},
     ),
-    "chat-max-tokens": (ask_openai, {"messages": [HELLO], "max_tokens": 5, "stop": ["x"]}),
+    "chat-max-tokens": (ask_openai, {"messages": [HELLO], "max_tokens": 5, "stop": ["x"], "temperature": 0}),
+    "chat-temperature": (ask_openai, {"messages": [HELLO], "model": "gpt-5", "temperature": 1}),
+    "responses-temperature": (ask_openai, {"input": "Hi", "model": "gpt-5-chat-latest", "temperature": 0}),
     "responses-apart": (ask_openai, {"input": [CALL_ITEM, HELLO, OUTPUT_ITEM]}),
     "responses-strict": (ask_openai, {"input": "Hi", "text": _text_format(STRICT_TOOL)}),
     "anthropic-results-apart": (

@@ -36,14 +36,22 @@ _UNSUPPORTED: Final = {"max_tokens": " Use 'max_completion_tokens' instead.", "s
 
 
 def _unsupported(exchange: Exchange) -> Error | None:
-    """`stop` is recorded (2026-01), `max_tokens` documented."""
+    """`stop` is recorded (2026-01), `max_tokens` documented, the temperature quoted by many users."""
     if exchange.provider not in _STRICT or not _REASONS.fullmatch(exchange.model):
         return None
     for name, instead in _UNSUPPORTED.items():
         if exchange.body.get(name) is not None:
             text = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
             return refused(text, name, "unsupported_parameter")
-    return None
+    wanted = exchange.body.get("temperature")
+    if wanted is None or wanted == 1:
+        return None
+    return refused(
+        f"Unsupported value: 'temperature' does not support {_json.text(wanted)} with this model. "
+        "Only the default (1) value is supported.",
+        "temperature",
+        "unsupported_value",
+    )
 
 
 def _unanswered(messages: list[Any]) -> Error | None:
@@ -91,7 +99,19 @@ def responses(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
     if body.get("previous_response_id") and (not earlier or earlier[-1].role != "assistant"):
         return None  # an answer that was given word for word has calls that nobody read
     items = list(dicts(given))
-    return _unpaired(items, earlier) or _response_schemas(body) or _without_the_word_in_input(body)
+    return (
+        _unsupported_there(exchange)
+        or _unpaired(items, earlier)
+        or _response_schemas(body)
+        or _without_the_word_in_input(body)
+    )
+
+
+def _unsupported_there(exchange: Exchange) -> Error | None:
+    wanted = exchange.body.get("temperature")
+    if wanted is None or wanted == 1 or not _REASONS.fullmatch(exchange.model):
+        return None
+    return refused("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
 
 
 _CALLS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
