@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import json
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import httpx
@@ -12,7 +15,18 @@ import pytest
 import fake_llm
 from _capability import needs
 from _wire import events
-from fake_llm import Disconnect, FakeLLM, Reply, ScriptError, ScriptMismatchError, Thinking, ToolCall, Usage, quirks
+from fake_llm import (
+    Disconnect,
+    Event,
+    FakeLLM,
+    Reply,
+    ScriptError,
+    ScriptMismatchError,
+    Thinking,
+    ToolCall,
+    Usage,
+    quirks,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # SDKs that dump what they don't know
 
@@ -80,7 +94,9 @@ PLACES: tuple[tuple[Any, str, str], ...] = (
     (quirks.mixed_chunks(), "", "chat azure deepseek mistral openrouter perplexity gemini ollama"),
     (quirks.no_usage(), ALL, ALL),
     (quirks.null_usage(), ALL, ALL),
-    (quirks.null_usage_fields("input_tokens"), ALL, ALL),
+    (quirks.null_usage_fields("input_tokens"), "responses anthropic", "responses anthropic"),
+    (quirks.null_usage_fields("prompt_tokens"), "chat azure deepseek mistral openrouter perplexity", "chat azure deepseek mistral openrouter perplexity"),
+    (quirks.null_usage_fields("eval_count", "prompt_eval_count"), "ollama", "ollama"),
     (quirks.usage_with_finish(), "", "chat azure deepseek mistral openrouter perplexity"),
     (quirks.cumulative_usage(), "", "chat azure deepseek mistral openrouter perplexity ollama"),
     (quirks.unknown_event(), "", ALL.replace(" gemini ollama", "")),
@@ -685,6 +701,21 @@ def test_null_usage_fields() -> None:
     assert sent(fake)[0]["message"]["usage"]["input_tokens"] == 10
 
 
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_fields_that_the_usage_has_not(vendor: str) -> None:
+    with (
+        fake_llm.intercept([Reply("Hi", edit=quirks.null_usage_fields("zzz", "zz"))], strict=False),
+        pytest.raises(ScriptMismatchError) as failed,
+    ):
+        post(vendor, stream=False)
+    there = str(failed.value).splitlines()[1]
+    assert there.startswith("It bends fields that the last usage has: ")
+    assert ". It has no zzz and no zz. " in there
+    assert {"chat": "prompt_tokens, ", "ollama": "total_duration, ", "gemini": "promptTokenCount, "}.get(
+        vendor, ""
+    ) in there
+
+
 @needs("openai")
 def test_usage_with_finish() -> None:
     with answer(quirks.usage_with_finish(), "Hi", usage=Usage(1, 2)) as fake:
@@ -822,3 +853,202 @@ def test_a_host_that_has_that_name_already() -> None:
         pytest.raises(ScriptMismatchError, match="thoughts of OpenAI chat or Ollama under another key"),
     ):
         openai_client(base_url="https://openrouter.ai/api/v1", api_key="k").chat.completions.create(**CHAT)
+
+
+# --- two together -------------------------------------------------------------------------------
+
+WORDS = ({"a": "hello world foo"}, {"b": "hello world foo"})
+CALLS = tuple(ToolCall(name, words, id=f"id_{name}") for name, words in zip("fg", WORDS, strict=True))
+TOGETHER: tuple[Any, ...] = (
+    *(quirk for quirk, _, _ in PLACES),
+    *(quirks.shifted_tool_index(-1), quirks.tool_ids(None), quirks.tool_ids("same")),
+    *(quirks.tool_arguments(""), quirks.tool_arguments({"z": 1}), quirks.reasoning_as("reasoning_details")),
+)
+PAIRS = [*itertools.product(TOGETHER, TOGETHER)]
+WAYS = [
+    *itertools.product(
+        ["chat", "mistral", "responses", "anthropic", "gemini", "ollama", "cohere", "bedrock"], (True, False)
+    )
+]
+AGAIN = ("response.created", "response.in_progress", "response.completed", "response.output_item.added")
+INDEXES = ("index", "contentBlockIndex", "output_index")
+
+
+def wire(vendor: str, stream: bool, *parts: Any) -> list[Any]:
+    """The events of an answer, as an edit gets them."""
+    seen: list[Any] = []
+
+    def keep(events: list[Any]) -> list[Any]:
+        seen.extend(copy.deepcopy(events))
+        return events
+
+    with fake_llm.intercept([Reply(*parts, edit=keep)], strict=False):
+        post(vendor, stream=stream)
+    return seen
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(item)
+
+
+def part_of_a_call(thing: dict[str, Any]) -> tuple[Any, Any, Any] | None:
+    """The name, the id and the arguments in it; `...` for those that it hasn't."""
+    if isinstance(function := thing.get("function"), dict):
+        return function.get("name"), thing.get("id"), function.get("arguments", ...)
+    for key, id_, arguments in (("functionCall", "id", "args"), ("toolUse", "toolUseId", "input")):
+        if isinstance(call := thing.get(key), dict):
+            return call.get("name"), call.get(id_), call.get(arguments, ...)
+    kinds = {
+        "tool_use": ("id", "input"),
+        "function_call": ("call_id", "arguments"),
+        "input_json_delta": ("", "partial_json"),
+    }
+    if thing.get("type") not in kinds:
+        return None
+    id_, arguments = kinds[thing["type"]]
+    return thing.get("name"), thing.get(id_), thing.get(arguments, ...)
+
+
+def read(wired: list[Any]) -> list[list[Any]]:
+    """The calls, as one reads them for whom a name begins a call, and what has no index is of the last one."""
+    calls: list[list[Any]] = []
+    at: dict[Any, list[Any]] = {}
+    for event in wired:
+        payload = event.payload if isinstance(event, Event) else event
+        if payload.get("type") in AGAIN:
+            continue
+        block = next((payload[key] for key in INDEXES if isinstance(payload.get(key), int)), None)
+        for thing in objects(payload):
+            part = part_of_a_call(thing)
+            if part is None:
+                continue
+            name, id_, arguments = part
+            place = thing.get("index", thing.get("function", {}).get("index", block))
+            if name:
+                at[place] = [name, id_, []]
+                calls.append(at[place])
+            call = calls[-1] if place is None else at[place]
+            if isinstance(arguments, str) and call[2] == [{}]:
+                call[2].clear()  # what stands in the start of Anthropic's blocks
+            call[2] += [] if arguments is ... else [arguments]
+    return calls
+
+
+def whole(pieces: list[Any]) -> Any:
+    others = [piece for piece in pieces if not isinstance(piece, str)]
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    return others[-1] if others else json.loads(text) if text else text
+
+
+def expected(pair: tuple[Any, ...]) -> list[list[Any]]:
+    """The calls that go in, with what a pair says of their ids and arguments."""
+    calls: list[list[Any]] = [[call.name, call.id, words] for call, words in zip(CALLS, WORDS, strict=True)]
+    values = {"None": None, "''": "", "'same'": "same", "{'z': 1}": {"z": 1}, "": None}
+    for quirk in pair:
+        name, _, value = repr(quirk).removesuffix(")").removeprefix("quirks.").partition("(")
+        for call in calls:
+            if name in {"tool_ids", "no_tool_ids"}:
+                call[1] = values[value]
+            elif name == "tool_arguments":
+                call[2] = values[value]
+            elif name == "object_arguments":
+                call[2] = call[2] or {}
+    return calls
+
+
+def bend_together(vendor: str, stream: bool, pairs: Iterable[tuple[Any, ...]], *parts: Any) -> int:
+    """Bend an answer by each pair, and read the calls out of it again; how many it could be bent by."""
+    refused: list[tuple[str, str]] = []
+    bent, plain = 0, pickle.dumps(wire(vendor, stream, *parts))
+    for pair in pairs:
+        events, bending = pickle.loads(plain), pair[0]
+        try:
+            for bending in pair:
+                events = bending(events)
+        except ScriptMismatchError as failed:
+            refused.append((repr(bending), str(failed)))
+            continue
+        bent += 1
+        json.dumps([event.payload if isinstance(event, Event) else event for event in events], allow_nan=False)
+        lost = {"quirks.no_tool_index()", "quirks.shared_tool_index()"} & {*map(repr, pair)}
+        mixed = lost and "quirks.interleaved_tool_calls()" in map(repr, pair)
+        known = 2 if mixed else 3  # then nothing says whose the arguments are
+        found = [[name, id_, whole(said) if known == 3 else said] for name, id_, said in read(events)]
+        assert [call[:known] for call in found] == [call[:known] for call in expected(pair)], (vendor, stream, pair)
+    for name, message in refused:
+        assert message.startswith(f"The turn has edit={name}, and this answer has nothing for it.\nIt bends ")
+    return bent
+
+
+def test_two_quirks_lose_no_call() -> None:
+    bent = 0
+    for number, (vendor, stream) in enumerate(WAYS):
+        pairs = [
+            pair for position, pair in enumerate(PAIRS) if (position + position // len(TOGETHER)) % 8 == number // 2
+        ]
+        bent += bend_together(vendor, stream, pairs, Thinking("Hm so."), "Let me.", *CALLS)
+    assert bent > len(PAIRS) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_no_two_quirks_lose_a_call(vendor: str, stream: bool) -> None:
+    for parts in (CALLS, (Thinking("Hm so."), "Let me.", *CALLS)):
+        assert bend_together(vendor, stream, PAIRS, *parts)
+
+
+INDEX_EDITS = [quirks.no_tool_index(), quirks.shared_tool_index()]
+
+
+@needs("openai")
+@pytest.mark.parametrize("index", INDEX_EDITS, ids=repr)
+def test_calls_are_whole_whatever_their_index(index: Any) -> None:
+    for edit in ([index, quirks.whole_tool_calls()], [quirks.whole_tool_calls(), index]):
+        with answer(edit, *CALLS):
+            found = [call for chunk in chunks() for choice in chunk.choices for call in choice.delta.tool_calls or ()]
+        assert [(call.id, call.function.name, json.loads(call.function.arguments)) for call in found] == [
+            ("id_f", "f", WORDS[0]),
+            ("id_g", "g", WORDS[1]),
+        ]
+        assert [call.index for call in found] == ([None, None] if index is INDEX_EDITS[0] else [0, 0])
+    for edit, arguments in ((quirks.object_arguments(), WORDS), (quirks.tool_arguments({"z": 1}), [{"z": 1}] * 2)):
+        with answer([index, edit], *CALLS):
+            found = [call for chunk in chunks() for choice in chunk.choices for call in choice.delta.tool_calls or ()]
+        assert [call.function.arguments for call in found] == [*arguments]
+
+
+@needs("anthropic")
+@pytest.mark.parametrize("index", INDEX_EDITS, ids=repr)
+def test_blocks_are_whole_whatever_their_index(index: Any) -> None:
+    import anthropic
+
+    for edit in ([index, quirks.whole_tool_calls()], [quirks.whole_tool_calls(), index]):
+        with answer(edit, *CALLS):
+            stream = anthropic.Anthropic(max_retries=0).messages.create(**MESSAGES, stream=True)
+            found = [event for event in stream if event.type in {"content_block_start", "content_block_delta"}]
+        assert [
+            event.content_block.input if event.type == "content_block_start" else json.loads(event.delta.partial_json)
+            for event in found
+        ] == [{}, WORDS[0], {}, WORDS[1]]
+
+
+@needs("anthropic")
+def test_arguments_of_blocks_are_altered_again() -> None:
+    for value in ("", None):
+        with answer([quirks.tool_arguments({"z": 1}), quirks.tool_arguments(value)], *CALLS) as fake:
+            post("anthropic", stream=True)
+        pieces = [event["delta"]["partial_json"] for event in sent(fake) if event["type"] == "content_block_delta"]
+        starts = [event["content_block"]["input"] for event in sent(fake) if event["type"] == "content_block_start"]
+        assert (starts, pieces) == ([{}, {}], [value, value])
+
+
+@needs("openai")
+def test_thoughts_and_calls_share_chunks_with_fields_that_are_null() -> None:
+    with answer([quirks.null_fields(), quirks.mixed_chunks()], "Let me.", *CALLS):
+        said = [choice.delta for chunk in chunks() for choice in chunk.choices]
+    assert any(delta.content and delta.tool_calls for delta in said)
+    assert "".join(delta.content or "" for delta in said) == "Let me."

@@ -53,20 +53,21 @@ Edit: TypeAlias = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Quirk:
-    """An edit with a name, which refuses an answer that has nothing for it."""
+    """An edit with a name, which refuses an answer that has nothing for it: `bend` gives `None` then, or says more."""
 
     shown: str
-    bend: Callable[[list[Any]], list[Any] | None] = field(compare=False)
+    bend: Callable[[list[Any]], list[Any] | str | None] = field(compare=False)
     needs: str
 
     def __call__(self, events: list[Any]) -> list[Any]:
         bent = self.bend(events)
-        if bent is None:
+        if bent is None or isinstance(bent, str):
             there = ", ".join(_shown(event) for event in events[:3])
             raise ScriptMismatchError(
                 sentence(
                     f"The turn has edit={self.shown}, and this answer has nothing for it.",
-                    f"It bends {self.needs}. The answer is {clipped(there, 300)}{', …' if len(events) > 3 else ''}",
+                    f"It bends {bent or self.needs}. "
+                    f"The answer is {clipped(there, 300)}{', …' if len(events) > 3 else ''}",
                     "Write a turn that has this, let the code ask another way, or leave the edit out.",
                 )
             )
@@ -169,8 +170,9 @@ def whole_tool_calls() -> Edit:
     """Each tool call comes in one piece, its arguments with its name (Gemini's and Ollama's OpenAI paths)."""
 
     def bend(events: list[Any]) -> list[Any] | None:
-        bent = _with_arguments(events, str) or events
-        return bent if len(bent) < len(events) else None
+        pieces = len([*_pieces(events)])
+        bent = _with_arguments(events, lambda arguments: arguments)
+        return bent if bent is not None and len([*_pieces(bent)]) < pieces else None
 
     return _Quirk("quirks.whole_tool_calls()", bend, "a stream of tool calls in pieces")
 
@@ -179,8 +181,10 @@ def object_arguments() -> Edit:
     """Arguments are a JSON object where they should be a string of JSON (Ollama's form on an OpenAI path)."""
 
     def bend(events: list[Any]) -> list[Any] | None:
+        if not any(isinstance(piece.holder[piece.key], str) for piece in _pieces(events)):
+            return None
         try:
-            return _with_arguments(events, lambda text: json.loads(text or "{}")) if any(_pieces(events)) else None
+            return _with_arguments(events, lambda said: json.loads(said or "{}") if isinstance(said, str) else said)
         except ValueError:
             return None  # cut, or broken on purpose
 
@@ -205,7 +209,9 @@ def interleaved_tool_calls() -> Edit:
         moved = dict(zip(sorted(order), order, strict=True))
         return _numbered([events[moved.get(position, position)] for position in range(len(events))])
 
-    return _Quirk("quirks.interleaved_tool_calls()", bend, "a stream of two tool calls or more, each in pieces")
+    return _Quirk(
+        "quirks.interleaved_tool_calls()", bend, "a stream of two tool calls or more, each in chunks of its own"
+    )
 
 
 # --- chunks -------------------------------------------------------------------------------------
@@ -337,7 +343,10 @@ def null_usage() -> Edit:
 
 
 def null_usage_fields(*names: str) -> Edit:
-    """These fields of the last usage are null, as proxies send Anthropic's `message_delta`."""
+    """These fields of the last usage are null, as proxies send Anthropic's `message_delta`.
+
+    They are the vendor's own: `input_tokens` of Anthropic is `prompt_tokens` on OpenAI chat.
+    """
     if not names or not all(isinstance(name, str) for name in names):
         raise _wrong(
             f"null_usage_fields got {names!r}.",
@@ -345,12 +354,17 @@ def null_usage_fields(*names: str) -> Edit:
             'null_usage_fields("input_tokens", "cache_read_input_tokens")',
         )
 
-    def bend(events: list[Any]) -> list[Any] | None:
+    def bend(events: list[Any]) -> list[Any] | str | None:
         found = [*_usages(events)]
         if not found:
             return None
         holder, key = found[-1]
-        (holder if key is None else holder[key]).update(dict.fromkeys(names))
+        usage = holder if key is None else holder[key]
+        there = [name for name in usage if key is not None or name.endswith(_NUMBERS)]
+        absent = [name for name in names if name not in there]
+        if absent:
+            return f"fields that the last usage has: {', '.join(there)}. It has no {' and no '.join(absent)}"
+        usage.update(dict.fromkeys(names))
         return events
 
     return _Quirk(f"quirks.null_usage_fields({', '.join(map(repr, names))})", bend, _TOKENS)
@@ -397,7 +411,7 @@ def cumulative_usage() -> Edit:
                 chunk["usage"] = {
                     "prompt_tokens": asked,
                     "completion_tokens": so_far,
-                    "total_tokens": asked + so_far,
+                    "total_tokens": asked + so_far if isinstance(asked, int) else None,
                 }
         return events
 
@@ -497,6 +511,8 @@ _OPAQUE: Final = frozenset({"args", "arguments", "input", "parameters", "schema"
 _USAGE: Final = ("usage", "usageMetadata")
 _COUNTS: Final = ("prompt_eval_count", "eval_count")
 """Ollama's, which stand by themselves."""
+_NUMBERS: Final = ("_count", "_duration")
+"""How all of Ollama's end."""
 
 _THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking", "thought")
 _FIELDS: Final = ("content", "refusal", "tool_calls", "function_call", "audio", "reasoning_content")
@@ -607,60 +623,103 @@ def _block(payload: dict[str, Any]) -> str | None:
     return next((key for key in _BLOCKS if isinstance(payload.get(key), int)), None)
 
 
-def _tool_blocks(events: list[Any]) -> frozenset[int]:
-    """The blocks that are tool calls, where blocks are counted."""
-    return frozenset(
-        payload[key]
-        for payload in _payloads(events)
-        if (key := _block(payload)) is not None and _of_tools(payload) is not False and any(_calls(payload))
-    )
-
-
 def _of_tools(payload: dict[str, Any]) -> bool | None:
     """Whether Cohere's event is of tool calls, which it counts apart from content; `None` for other vendors'."""
     kind = payload.get("type")
     return kind.startswith("tool-call") if isinstance(kind, str) and "-" in kind else None
 
 
-def _in_tool_block(payload: dict[str, Any], blocks: frozenset[int]) -> str | None:
-    """The key that counts the block, if it is a tool call."""
-    key = _block(payload)
-    if key is None:
-        return None
-    cohere = _of_tools(payload)
-    return key if cohere or (cohere is None and payload[key] in blocks) else None
+_STARTS: Final = ("content_block_start", "contentBlockStart", "response.output_item.added", "tool-call-start")
+_STOPS: Final = ("content_block_stop", "contentBlockStop", "response.output_item.done", "tool-call-end")
+_BLOCK_EVENTS: Final = (
+    *_STARTS,
+    *_STOPS,
+    *("content_block_delta", "contentBlockDelta", "tool-call-delta"),
+    *("response.function_call_arguments.delta", "response.function_call_arguments.done"),
+)
+
+
+def _in_tool_blocks(events: list[Any]) -> dict[int, int]:
+    """The position of each event of a tool call's block, and where that block starts.
+
+    A start parts two calls, whatever their index. What has no index is of the call that started last.
+    """
+    started: dict[Any, int | None] = {}
+    last: int | None = None
+    found: dict[int, int] = {}
+    for position, event in enumerate(events):
+        payload = _payload(event)
+        kind = payload.get("type")
+        if isinstance(event, Event) and not isinstance(kind, str):
+            kind = event.name
+        if kind not in _BLOCK_EVENTS:
+            continue
+        key, item = _block(payload), payload.get("item")
+        index = None if key is None else payload[key]
+        place = payload.get("item_id") or (item.get("id") if isinstance(item, dict) else None) or index
+        if kind in _STARTS:
+            started[place] = position if any(_calls(payload)) else None
+            last = position if started[place] is not None else last
+        start = last if place is None else started.get(place)
+        if start is not None:
+            found[position] = start
+        if kind in _STOPS:
+            started.pop(place, None)
+    return found
+
+
+def _owned_calls(events: list[Any]) -> Iterator[tuple[int, dict[str, Any], _ToolCall, Any]]:
+    """Each tool call or piece of one: its event's position, its choice, and which call it is of.
+
+    The id and the name of a new call part two calls, whatever their index; some hosts say both again in each piece.
+    """
+    begun: dict[Any, tuple[Any, Any, int]] = {}
+    count = 0
+    for position, event in enumerate(events):
+        payload = _payload(event)
+        for choice in [*_choices(payload)] or [payload]:
+            for call in _calls(choice):
+                place = choice.get("index"), call.index["index"] if call.index else None
+                said = call.where.get(call.id), call.holder.get("name") or call.where.get("name")
+                before = begun.get(place, (None, None, 0))
+                again = bool(said[0]) and said[0] == before[0] and (not said[1] or said[1] == before[1])
+                if place not in begun or (any(said) and not again):
+                    count += 1
+                    begun[place] = (*said, count)
+                yield position, choice, call, (choice.get("index"), begun[place][2])
 
 
 def _indexes(events: list[Any]) -> list[tuple[dict[str, Any], str]]:
     """Each index of a tool call: the object that holds it, and the key."""
-    blocks = _tool_blocks(events)
+    blocks = _in_tool_blocks(events)
     found: list[tuple[dict[str, Any], str]] = []
-    for payload in _payloads(events):
-        key = _in_tool_block(payload, blocks)
-        if key is not None:
-            found.append((payload, key))
+    for position, event in enumerate(events):
+        payload = _payload(event)
+        if position in blocks:
+            key = _block(payload)
+            found += [] if key is None else [(payload, key)]
             continue
         found += [(call.index, "index") for call in _calls(payload) if call.index is not None]
     return [(holder, key) for holder, key in found if isinstance(holder[key], int)]
 
 
 def _owners(events: list[Any]) -> Iterator[tuple[int, Any]]:
-    """The position of each event that is of one tool call, and which."""
-    blocks = _tool_blocks(events)
+    """The position of each event that is of one tool call, and which; calls that share an event have none."""
+    blocks = _in_tool_blocks(events)
+    owners: dict[int, list[Any]] = {}
+    for position, _, _, owner in _owned_calls(events):
+        owners.setdefault(position, []).append(owner)
+    shared = {owner for those in owners.values() if len(those) > 1 for owner in those}
     for position, event in enumerate(events):
-        payload = _payload(event)
-        key = _in_tool_block(payload, blocks)
-        if key is not None:
-            yield position, payload[key]
-            continue
-        calls = [(choice.get("index"), call) for choice in _choices(payload) for call in _calls(choice)]
-        if len(calls) == 1 and calls[0][1].index is not None and not _finished(payload):
-            yield position, (calls[0][0], calls[0][1].index["index"])
+        if position in blocks:
+            yield position, blocks[position]
+        elif _streams(_payload(event)) and not _finished(event):
+            yield from ((position, owner) for owner in owners.get(position, ()) if owner not in shared)
 
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """A place of arguments that are text: a piece of a stream, or the whole of them."""
+    """A place of arguments: a piece of a stream, or the whole of them."""
 
     event: int
     owner: Any
@@ -670,80 +729,93 @@ class _Arguments:
 
 
 def _pieces(events: list[Any]) -> Iterator[_Arguments]:
-    """Arguments that are text, by the tool call that they are of."""
+    """Arguments, by the tool call that they are of; those in the start of Anthropic's blocks only stand for none."""
+    blocks = _in_tool_blocks(events)
     for position, event in enumerate(events):
-        payload = _payload(event)
-        kind, block = payload.get("type"), _block(payload)
-        owner: Any = None if block is None else payload[block]
+        payload, owner = _payload(event), blocks.get(position)
+        kind, delta = payload.get("type"), payload.get("delta")
         if kind == "response.function_call_arguments.delta":
             yield _Arguments(position, owner, payload, "delta", whole=False)
         elif kind == "response.function_call_arguments.done":
             yield _Arguments(position, owner, payload, "arguments", whole=True)
-        elif kind == "content_block_delta" and payload["delta"].get("type") == "input_json_delta":
-            yield _Arguments(position, owner, payload["delta"], "partial_json", whole=False)
-        for choice in [*_choices(payload)] or [payload]:
-            for call in _calls(choice):
-                if not isinstance(call.holder.get(call.arguments), str):
-                    continue
-                streamed = "delta" in choice and call.where.get("type") != "function_call"
-                place = choice.get("index"), call.index["index"] if call.index else owner
-                yield _Arguments(
-                    position, place if block is None else owner, call.holder, call.arguments, whole=not streamed
-                )
+        elif kind == "content_block_delta" and isinstance(delta, dict) and "partial_json" in delta:
+            yield _Arguments(position, owner, delta, "partial_json", whole=False)
+    for position, choice, call, owner in _owned_calls(events):
+        if call.arguments not in call.holder or "content_block" in choice:
+            continue
+        streamed = "delta" in choice and call.where.get("type") != "function_call"
+        yield _Arguments(position, blocks.get(position, owner), call.holder, call.arguments, whole=not streamed)
 
 
-def _with_arguments(events: list[Any], value: Callable[[str], Any]) -> list[Any] | None:
+def _joined(said: list[Any]) -> Any:
+    """The arguments that pieces make: their text, or what else one of them has."""
+    others = [one for one in said if not isinstance(one, str)]
+    return others[-1] if others else "".join(said)
+
+
+def _with_arguments(events: list[Any], value: Callable[[Any], Any]) -> list[Any] | None:
     """Every tool call with other arguments, made of the old ones, in one piece."""
     pieces = [*_pieces(events)]
     starts = {
-        _payload(event)["index"]: event["content_block"] for event in events if "content_block" in _payload(event)
+        position: event
+        for position, event in enumerate(events)
+        if any(call.arguments in call.holder for call in _calls({"content": _payload(event).get("content_block")}))
     }
-    texts: dict[Any, str] = {}
+    said: dict[Any, list[Any]] = {}
     for piece in pieces:
         if not piece.whole:
-            texts[piece.owner] = texts.get(piece.owner, "") + piece.holder[piece.key]
-    found = bool(pieces)
+            said.setdefault(piece.owner, []).append(piece.holder.get(piece.key))
     gone: list[_Arguments] = []
-    said: set[Any] = set()
+    after: dict[int, Any] = {}
+    made: set[Any] = set()
     for piece in pieces:
         if piece.whole:
-            piece.holder[piece.key] = value(piece.holder[piece.key])
-        elif piece.owner in said or piece.key == "delta":
+            piece.holder[piece.key] = value(piece.holder.get(piece.key))
+        elif piece.owner in made or piece.key == "delta":
             gone.append(piece)
         else:
-            said.add(piece.owner)
-            made = value(texts[piece.owner])
-            if piece.key == "partial_json" and not isinstance(made, str) and made is not None:
-                starts[piece.owner]["input"] = made  # it has no pieces then
+            made.add(piece.owner)
+            arguments = value(_joined(said[piece.owner]))
+            if piece.key == "partial_json" and piece.owner in starts and not isinstance(arguments, str | None):
+                _payload(events[piece.owner])["content_block"]["input"] = arguments  # it has no pieces then
                 gone.append(piece)
             else:
-                piece.holder[piece.key] = made
-    for call in _all_calls(events):
-        if call.arguments in call.holder and not any(piece.holder is call.holder for piece in pieces):
-            found = True
-            if not any(call.where is start for start in starts.values()):
-                call.holder[call.arguments] = value(json.dumps(call.holder[call.arguments]))
-    return _numbered(_without(events, gone)) if found else None
-
-
-def _without(events: list[Any], gone: list[_Arguments]) -> list[Any]:
-    """The events without some pieces of arguments, and without what says nothing then."""
-    dropped: set[int] = set()
-    for piece in gone:
-        payload = _payload(events[piece.event])
-        if _block(payload) is not None:
-            dropped.add(piece.event)
+                piece.holder[piece.key] = arguments
+    for position, event in starts.items():
+        if position in said:
             continue
-        for choice in _choices(payload):
+        payload = _payload(event)
+        block = payload["content_block"]
+        arguments = value(block["input"])
+        block["input"] = {} if isinstance(arguments, str | None) else arguments
+        if isinstance(arguments, str | None):
+            delta = {"type": "input_json_delta", "partial_json": arguments}
+            after[position] = Delta({key: value for key, value in payload.items() if key in _BLOCKS})
+            after[position] |= {"type": "content_block_delta", "delta": delta}
+    return _numbered(_without(events, gone, after)) if pieces or starts else None
+
+
+def _without(events: list[Any], gone: list[_Arguments], after: dict[int, Any]) -> list[Any]:
+    """The events without some pieces of arguments, without what says nothing then, and with one more after some."""
+    dropped: set[int] = set()
+    holders = {id(piece.holder) for piece in gone}
+    for position in dict.fromkeys(piece.event for piece in gone):
+        payload = _payload(events[position])
+        choices = [*_choices(payload)]
+        for choice in choices:
             delta = choice.get("delta") or {}
-            if "tool_calls" not in delta:
+            if not delta.get("tool_calls"):
                 continue
-            delta["tool_calls"] = [call for call in delta["tool_calls"] if call.get("function") is not piece.holder]
+            delta["tool_calls"] = [call for call in delta["tool_calls"] if id(call.get("function")) not in holders]
             if not delta["tool_calls"]:
                 del delta["tool_calls"]
-                if not any(value for key, value in delta.items() if key != "role") and not _finished(payload):
-                    dropped.add(piece.event)
-    return [event for position, event in enumerate(events) if position not in dropped]
+        said = any(value for choice in choices for key, value in (choice.get("delta") or {}).items() if key != "role")
+        if not said and not _finished(payload):
+            dropped.add(position)
+    kept = [[event] if position not in dropped else [] for position, event in enumerate(events)]
+    for position, event in after.items():
+        kept[position].append(event)
+    return [event for run in kept for event in run]
 
 
 def _usages(events: list[Any]) -> Iterator[tuple[dict[str, Any], str | None]]:
@@ -786,7 +858,7 @@ def _piece(event: Any) -> tuple[Any, ...] | None:
         return None
     payload = _payload(event)
     holder, key = found[0]
-    if any(call.id in call.where for call in _calls(payload)):
+    if any(call.id in call.where or call.holder.get("name") for call in _calls(payload)):
         return None  # it begins a call
     calls = [call.index["index"] for call in _calls(payload) if call.index]
     block = _block(payload)
@@ -854,8 +926,8 @@ def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
                     _merge(same, one)
         elif key in {"delta", "message", "content"} and isinstance(there, dict) and isinstance(value, dict):
             _merge(there, value)
-        elif key in {"parts", "tool_calls"} and isinstance(there, list):
-            there += value
+        elif key in {"parts", "tool_calls", "reasoning_details"} and isinstance(there, list):
+            there += value or []
         elif key == "logprobs" and isinstance(there, dict) and isinstance(value, dict):
             there["content"] = [*(there.get("content") or []), *(value.get("content") or [])]
         elif key in {"content", *_THOUGHTS} and isinstance(there, str) and isinstance(value, str):

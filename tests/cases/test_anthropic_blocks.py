@@ -53,7 +53,13 @@ def of_type(events: list[Any], kind: str) -> Any:
 
 # --- B45: null in the last usage --------------------------------------------------------------------
 
-NULLS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "server_tool_use")
+NULLS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def no_tools(events: list[Any]) -> list[Any]:
+    """The field is null too that Anthropic sends only where a tool ran on its side."""
+    of_type(events, "message_delta")["usage"]["server_tool_use"] = None
+    return events
 
 
 def absent(events: list[Any]) -> list[Any]:
@@ -63,7 +69,7 @@ def absent(events: list[Any]) -> list[Any]:
 
 USAGES: dict[str, tuple[Any, bytes]] = {
     "null": (
-        quirks.null_usage_fields(*NULLS),
+        [quirks.null_usage_fields(*NULLS), no_tools],
         (
             b'"usage":{"input_tokens":null,"cache_creation_input_tokens":null,"cache_read_input_tokens":null,'
             b'"output_tokens":7,"server_tool_use":null}}\n'
