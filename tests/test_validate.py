@@ -313,19 +313,6 @@ REFUSED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any], str]] = {
         {"messages": [HELLO, {"role": "assistant", "content": "Well, "}]},
         "messages: final assistant content cannot end with trailing whitespace",
     ),
-    "anthropic-thoughts-dropped": (
-        ask_anthropic,
-        {
-            "messages": [HELLO, _tool_use("toolu_1"), _results("toolu_1")],
-            "thinking": {"type": "enabled", "budget_tokens": 1024},
-        },
-        (
-            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is "
-            "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
-            "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-            f"requirement, disable `thinking`. Please consult our documentation at {DOCS}"
-        ),
-    ),
     "anthropic-budget": (
         ask_anthropic,
         {"messages": [HELLO], "thinking": {"type": "enabled", "budget_tokens": 2048}},
@@ -436,6 +423,8 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
     ),
     "chat-max-tokens": (ask_openai, {"messages": [HELLO], "max_tokens": 5, "stop": ["x"], "temperature": 0}),
     "chat-temperature": (ask_openai, {"messages": [HELLO], "model": "gpt-5", "temperature": 1}),
+    "chat-stop": (ask_openai, {"messages": [HELLO], "model": "o3-mini", "stop": ["x"]}),
+    "responses-odd-ids": (ask_openai, {"input": [{**OUTPUT_ITEM, "call_id": []}, {**CALL_ITEM, "call_id": {}}]}),
     "responses-temperature": (ask_openai, {"input": "Hi", "model": "gpt-5-chat-latest", "temperature": 0}),
     "responses-apart": (ask_openai, {"input": [CALL_ITEM, HELLO, OUTPUT_ITEM]}),
     "responses-strict": (ask_openai, {"input": "Hi", "text": _text_format(STRICT_TOOL)}),
@@ -452,6 +441,13 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
                 {"role": "assistant", "content": [THOUGHT, *_tool_use("toolu_1")["content"]]},
                 _results("toolu_1"),
             ],
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+        },
+    ),
+    "anthropic-thoughts-dropped": (
+        ask_anthropic,
+        {
+            "messages": [HELLO, _tool_use("toolu_1"), _results("toolu_1")],
             "thinking": {"type": "enabled", "budget_tokens": 1024},
         },
     ),
