@@ -65,6 +65,7 @@ from fake_llm._differences.watsonx import WATSONX, WATSONX_CHAT
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
+from fake_llm._failures import Errors
 from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
@@ -1487,9 +1488,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 dialect=watsonx.GENERATE,
                 service=watsonx_services.tokenization,
             ),
-            _look_up("/foundation_model_specs", watsonx_services.specs),
-            _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
-            _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+            *(
+                replace(row, difference=Difference(failure=watsonx.GENERATE.failure))
+                for row in (
+                    _look_up("/foundation_model_specs", watsonx_services.specs),
+                    _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
+                    _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+                )
+            ),
         ),
         base_urls=("WATSONX_URL", "WATSONX_API_BASE", "WML_URL"),  # LiteLLM's (1.110, 2026-11)
         credentials=(("ibm_watsonx_ai", "WATSONX_APIKEY", "fake-llm", ("WATSONX_API_KEY",)),),
@@ -1567,7 +1573,9 @@ class Errand:
     off: str = ""
 
 
-def _lender(name: str, *rows: tuple[str, str, str, Service], operation: str = "token") -> Provider:
+def _lender(
+    name: str, *rows: tuple[str, str, str, Service], errors: Errors = identity.OAUTH_ERRORS, operation: str = "token"
+) -> Provider:
     """Whom credentials are asked of: rows of hosts, methods, path and service."""
     found = [(host, row) for row in rows for host in row[0].split()]
     return Provider(
@@ -1575,7 +1583,12 @@ def _lender(name: str, *rows: tuple[str, str, str, Service], operation: str = "t
         hosts=(),
         shared=tuple((host, path + "[?{query...}]") for host, (_, _, path, _) in found),
         endpoints=tuple(
-            _look_up(path, service, operation=operation, method=method)
+            replace(
+                _look_up(path, service, operation=operation, method=method),
+                difference=Difference(
+                    failure=gemini.DIALECT.failure if service is identity.google_impersonated else errors.failure
+                ),
+            )
             for _, methods, path, service in rows
             for method in methods.split()
         ),
@@ -1597,8 +1610,13 @@ LENDERS: Final[tuple[Provider, ...]] = (
         (_MICROSOFT, "POST", "/{tenant}/oauth2/v2.0/token", identity.microsoft),
         (_MICROSOFT, "GET", "/{tenant}/v2.0/.well-known/openid-configuration", identity.microsoft_configuration),
         (_MICROSOFT, "GET", "/common/discovery/instance", identity.microsoft_instance),
+        errors=identity.MICROSOFT_ERRORS,
     ),
-    _lender("ibm", ("iam.cloud.ibm.com iam.test.cloud.ibm.com", "POST", "/identity/token", identity.ibm)),
+    _lender(
+        "ibm",
+        ("iam.cloud.ibm.com iam.test.cloud.ibm.com", "POST", "/identity/token", identity.ibm),
+        errors=identity.IBM_ERRORS,
+    ),
     _lender(
         "metadata",
         (

@@ -186,10 +186,9 @@ class TestGemini:
         auth = importlib.import_module("google.auth.exceptions")
         genai = load("google-genai", "google.genai")
         with fake_llm.intercept(["kept"], strict=False) as fake:
-            refused = Error(400, body={"error": "invalid_grant", "error_description": "Token has been revoked."})
-            fake.when(operation="token").reply(refused)
+            fake.when(operation="token").reply(Error(400))
             client = genai.Client(vertexai=True, project="p", location="us-central1")
-            with pytest.raises(auth.RefreshError, match="invalid_grant"):
+            with pytest.raises(auth.RefreshError, match=r"^\('invalid_grant: Token has been expired or revoked\.'"):
                 client.models.generate_content(model="gemini-2.5-flash", contents="Hi")
             assert fake.remaining == 1
         assert {call.operation for call in fake.side_calls} == {"token"}
@@ -221,3 +220,36 @@ def test_a_mismatch_elsewhere_is_the_vendors_own_refusal() -> None:
 async def _get(url: str) -> httpx.Response:
     async with httpx.AsyncClient() as client:
         return await client.get(url)
+
+
+TENANT = "11111111-1111-1111-1111-111111111111"
+EXCHANGES = {
+    "https://oauth2.googleapis.com/token": {
+        "error": "invalid_client",
+        "error_description": "The OAuth client was not found.",
+    },
+    f"https://login.microsoftonline.com/{TENANT}/oauth2/v2.0/token": {
+        "error": "invalid_client",
+        "error_description": "AADSTS7000215: Invalid client secret provided.",
+    },
+}
+
+
+@pytest.mark.parametrize("url", EXCHANGES)
+def test_an_exchange_of_tokens_fails_in_its_own_form(url: str) -> None:
+    with fake_llm.intercept() as fake:
+        fake.when(operation="token").reply(Error("authentication"))
+        answer = httpx.post(url, data={"grant_type": "refresh_token"})
+    assert (answer.status_code, answer.json()) == (401, EXCHANGES[url])
+
+
+def test_others_that_lend_credentials_have_their_own_form_too() -> None:
+    with fake_llm.intercept() as fake:
+        fake.when(operation="token").reply(Error("authentication"), Error("permission"))
+        fake.when(operation="projects").reply(Error("permission"))
+        ibm = httpx.post("https://iam.cloud.ibm.com/identity/token", data={"apikey": "k"})
+        project = httpx.get("https://api.dataplatform.cloud.ibm.com/v2/projects/p")
+        google = httpx.post("https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a:generateAccessToken")
+    assert (ibm.status_code, ibm.json()["errorCode"]) == (401, "BXNIM0415E")
+    assert (project.status_code, project.json()["errors"][0]["code"]) == (403, "user_authorization_failed")
+    assert google.json()["error"]["status"] == "PERMISSION_DENIED"
