@@ -90,7 +90,18 @@ from fake_llm._services import replicate as replicate_services
 from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
-__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "RETRIED", "Endpoint", "Errand", "Provider"]
+__all__ = [
+    "DIALECTS",
+    "ERRANDS",
+    "LENDERS",
+    "OPERATIONS",
+    "PROVIDERS",
+    "RETRIED",
+    "SIDE_OPERATIONS",
+    "Endpoint",
+    "Errand",
+    "Provider",
+]
 
 COMPACT: Final = Whole()
 
@@ -110,7 +121,7 @@ class Endpoint:
             nothing is streamed.
         service: Answers what isn't generation.
         memory: What an answer builds on, and what is kept of it.
-        side: Housekeeping: kept in `fake.side_calls`, never touches the script.
+        side: Housekeeping: kept in `fake.side_calls`, touches the script for rules that name its operation alone.
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
@@ -1660,13 +1671,18 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     for row in (*(row for _, row in endpoint.by_body), endpoint)
 }
 
-OPERATIONS: Final = tuple(
-    sorted(
-        {endpoint.operation for provider in PROVIDERS for endpoint in provider.endpoints if not endpoint.side}
-        | {"unknown"}
-    )
+_ROWS: Final = tuple(
+    row
+    for provider in (*PROVIDERS, *LENDERS)
+    for endpoint in provider.endpoints
+    for row in (endpoint, *(other for _, other in endpoint.by_body))
 )
-"""What a rule can answer; housekeeping never touches the script."""
+
+OPERATIONS: Final = tuple(sorted({row.operation for row in _ROWS if not row.side} | {"unknown"}))
+"""What a rule can say the answer to."""
+
+SIDE_OPERATIONS: Final = tuple(sorted({row.operation for row in _ROWS if row.side}))
+"""Housekeeping: a rule that names it can make it fail, nothing else of a script touches it."""
 
 RETRIED: Final = frozenset((provider.name, status) for provider in PROVIDERS for status in provider.retried)
 """Providers, each with a status after which its SDK asks again, though others don't."""

@@ -88,8 +88,7 @@ def render(
     """
     if isinstance(turn, Broken):
         return _broken(turn, exchange.request.timeouts)
-    block = options.pace if endpoint.operation == "chat" else replace(options.pace, model=None, usage=None)
-    pace = _merged(block, rule)
+    pace = _merged(_block(endpoint, options), rule)
     if isinstance(turn, Reply):
         return _reply(turn, exchange, endpoint, _merged(pace, turn), options)
     if isinstance(turn, Verbatim):
@@ -100,6 +99,13 @@ def render(
         else _raw(turn, exchange, endpoint, pace)
     )
     return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
+
+
+def _block(endpoint: Endpoint, options: Options) -> Pace:
+    """What a block says about the answers of a row."""
+    if endpoint.side:
+        return Pace()
+    return options.pace if endpoint.operation == "chat" else replace(options.pace, model=None, usage=None)
 
 
 def _merged(outer: Pace, inner: Any) -> Pace:
@@ -265,6 +271,8 @@ def _instead(kind: type, endpoint: Endpoint) -> str:
         return 'Write fake.when(operation="images").reply(Image(png)), "speech" and Audio(mp3), or "transcription" and "text".'
     if endpoint.operation == "moderation":
         return 'Write {"violence": 0.9}, or Reply(finish_reason="content_filter").'
+    if endpoint.operation == "rerank":
+        return "Write Json([0.9, 0.1]): a number for each document, in the order of the documents."
     if kind is Refusal and endpoint.operation == "chat":
         return (
             'Write the refusal as a text, or Reply("…", finish_reason="content_filter") for an answer that was stopped.'
@@ -918,8 +926,10 @@ def render_service(
     Raises:
         ScriptMismatchError: The turn doesn't fit the request.
     """
-    pace = Pace() if endpoint.side else _merged(replace(options.pace, model=None, usage=None), rule)
+    pace = _merged(_block(endpoint, options), rule)
     if reply is not None:
+        if endpoint.operation == "count_tokens":
+            _check_count(reply)
         pace = _merged(pace, reply)
         _fill(exchange, reply, endpoint, pace, options)
     assert endpoint.service is not None
@@ -952,6 +962,25 @@ def render_service(
         pace.delay or 0.0,
         exchange.request.timeouts,
         virtual=options.virtual_time,
+    )
+
+
+def _check_count(reply: Reply) -> None:
+    """Refuse what a count has no place for: it says a number alone."""
+    said = [part for one in (reply, *reply.choices) for part in one.parts if not isinstance(part, Auto)]
+    if said or reply.choices:
+        value = said[0].value if said and isinstance(said[0], (Json, Structured)) else said[0] if said else None
+        number = int(value) if isinstance(value, (str, int)) and str(value).isdecimal() else 777
+        raise _no_count(clipped(repr(said[0]), 80) if said else "choices=", number)
+
+
+def _no_count(came: str, number: int = 777) -> ScriptMismatchError:
+    return ScriptMismatchError(
+        sentence(
+            f"A rule answers a count of tokens with {came}.",
+            "A count has no parts: it is the input tokens of the usage.",
+            f"Write Reply(usage=Usage({number}, 0)).",
+        )
     )
 
 
@@ -994,6 +1023,8 @@ def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> lis
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
     dialect = endpoint.dialect
+    if endpoint.operation == "count_tokens":
+        raise _no_count(turn.path)
     if turn.dialect != dialect.name:
         raise ScriptMismatchError(
             sentence(
