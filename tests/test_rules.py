@@ -172,10 +172,10 @@ def test_a_tool_may_be_named_by_the_user() -> None:
 
 def test_a_predicate_is_a_function_of_the_call() -> None:
     with fake_llm.intercept(default="default") as fake:
-        fake.when(lambda call: "a" in call.last_user_text, lambda call: call.body["temperature"] == 0).reply("rule")
-        assert text(question="a", temperature=0) == "rule"
-        assert text(question="a", temperature=1) == "default"
-        assert text(question="b", temperature=0) == "default"
+        fake.when(lambda call: "a" in call.last_user_text, lambda call: call.body["top_p"] == 0).reply("rule")
+        assert text(question="a", top_p=0) == "rule"
+        assert text(question="a", top_p=1) == "default"
+        assert text(question="b", top_p=0) == "default"
 
 
 @vendors

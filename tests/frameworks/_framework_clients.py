@@ -17,7 +17,6 @@ from unittest import mock
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # its import asks for prices else,
 os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")  # … a call of Claude for beta headers
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # … and its count of tokens for tokenizers
 
 import _sdk_clients as sdks
 from _sdk_clients import EVERYTHING, SCHEMA, STATUSES, Ask, Chat, Client, Heard, Spent, at, done, each

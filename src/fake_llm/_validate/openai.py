@@ -35,15 +35,32 @@ _REASONS: Final = re.compile(r"(?:o1|o3|o3-mini|o4-mini|gpt-5|gpt-5-mini|gpt-5-n
 _UNSUPPORTED: Final = {"max_tokens": " Use 'max_completion_tokens' instead.", "stop": ""}
 
 
+_STOPPING: Final = ("o1", "o3-mini")
+"""Those of them that may take `stop`."""
+
+
+def _reasons(exchange: Exchange) -> bool:
+    """Whether the model is one of them; a deployment of Azure may have any name."""
+    return exchange.provider == "openai" and _REASONS.fullmatch(exchange.model) is not None
+
+
 def _unsupported(exchange: Exchange) -> Error | None:
-    """`stop` is recorded (2026-01), `max_tokens` documented."""
-    if exchange.provider not in _STRICT or not _REASONS.fullmatch(exchange.model):
+    """`stop` is recorded (2026-01), `max_tokens` documented, the temperature quoted by many users."""
+    if not _reasons(exchange):
         return None
     for name, instead in _UNSUPPORTED.items():
-        if exchange.body.get(name) is not None:
+        if exchange.body.get(name) is not None and not (name == "stop" and exchange.model.startswith(_STOPPING)):
             text = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
             return refused(text, name, "unsupported_parameter")
-    return None
+    wanted = exchange.body.get("temperature")
+    if wanted is None or wanted == 1:
+        return None
+    return refused(
+        f"Unsupported value: 'temperature' does not support {_json.text(wanted)} with this model. "
+        "Only the default (1) value is supported.",
+        "temperature",
+        "unsupported_value",
+    )
 
 
 def _unanswered(messages: list[Any]) -> Error | None:
@@ -91,7 +108,19 @@ def responses(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
     if body.get("previous_response_id") and (not earlier or earlier[-1].role != "assistant"):
         return None  # an answer that was given word for word has calls that nobody read
     items = list(dicts(given))
-    return _unpaired(items, earlier) or _response_schemas(body) or _without_the_word_in_input(body)
+    return (
+        _unsupported_there(exchange)
+        or _unpaired(items, earlier)
+        or _response_schemas(body)
+        or _without_the_word_in_input(body)
+    )
+
+
+def _unsupported_there(exchange: Exchange) -> Error | None:
+    wanted = exchange.body.get("temperature")
+    if wanted is None or wanted == 1 or not _reasons(exchange):
+        return None
+    return refused("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
 
 
 _CALLS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
@@ -104,8 +133,9 @@ def _unpaired(items: list[Mapping[str, Any]], earlier: tuple[Message, ...]) -> E
         return None  # what it refers to may be either
     before = {call.id for said in earlier for call in said.tool_calls}
     settled = {found.id for said in earlier for found in said.tool_results}
-    called = {item.get("call_id"): item["type"] for item in items if item.get("type") in _CALLS}
-    results = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
+    items = [item for item in items if isinstance(item.get("call_id"), str)]
+    called = {item["call_id"]: item["type"] for item in items if item.get("type") in _CALLS}
+    results = {item["call_id"] for item in items if item.get("type") in _OUTPUTS}
     for item in items:
         kind = item.get("type")
         if kind in _OUTPUTS and item.get("call_id") not in called and item.get("call_id") not in before:
