@@ -365,21 +365,25 @@ def test_a_fault_of_the_library_is_no_exception_that_an_sdk_swallows(monkeypatch
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize("value", [1e308, 10**400])
+@pytest.mark.parametrize("value", [1e308, 10**400], ids=["float", "int"])
 def test_a_time_that_nobody_waits(value: float) -> None:
-    with pytest.raises(
-        ScriptError, match=r"^Error got retry_after= of more than 1000000000 seconds\. No client waits so long\."
-    ):
+    with pytest.raises(ScriptError) as caught:
         Error(429, retry_after=value)
+    assert str(caught.value).splitlines() == [
+        "Error got retry_after= of more than 1000000000 seconds.",
+        "No client waits so long.",
+        "Write retry_after=0.5.",
+    ]
 
 
 def test_an_answer_of_several_has_few_options_of_its_own() -> None:
     with pytest.raises(ScriptError) as caught:
         Reply("a", choices=[Reply("b", then=Disconnect(), delay=1)])
-    assert str(caught.value) == (
-        "A choice of Reply has delay= and then=. An answer of several has check, chunk_size, chunks, finish_reason, logprobs "
-        "of its own; the rest is for all of them. Write delay= on the outer Reply."
-    )
+    assert str(caught.value).splitlines() == [
+        "A choice of Reply has delay= and then=.",
+        "An answer of several has check, chunk_size, chunks, finish_reason, logprobs of its own; the rest is for all of them.",
+        "Write delay= on the outer Reply.",
+    ]
     assert Reply("a", choices=[Reply("b", finish_reason="length", chunk_size=1)]).choices[0].finish_reason == "length"
 
 
