@@ -148,7 +148,7 @@ def test_a_look_up_of_models_at_anthropic_fails() -> None:
     anthropic = load("anthropic", "anthropic")
     with fake_llm.intercept() as fake:
         fake.when(operation="models", provider="anthropic").reply(Error("overloaded"))
-        with pytest.raises(anthropic.InternalServerError) as caught:
+        with pytest.raises(anthropic.APIStatusError) as caught:
             anthropic.Anthropic().models.list()
     assert (caught.value.status_code, caught.value.body["error"]["type"]) == (529, "overloaded_error")
     assert [call.attempt for call in fake.side_calls] == [1, 2, 3]
