@@ -781,6 +781,8 @@ def _in_events(
     if count is None:
         then = _counted(then, whole, settled, framing)
         return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most)
+    if isinstance(count, Spot):
+        count = count.passed(settled)
     sent = pack(whole, framing)
     if count > most:
         raise _beyond(then, most, sum(map(len, sent)), most)

@@ -56,6 +56,7 @@ __all__ = [
     "check_type",
     "check_unicode",
     "check_usage",
+    "edits_shown",
     "misplaced",
 ]
 
@@ -1028,7 +1029,9 @@ class Reply:
         shown = [repr(part) for part in self.parts]
         for name, default in _REPLY_DEFAULTS.items():
             value = getattr(self, name)
-            if value is not default and value != default:
+            if name == "edit" and value is not None:
+                shown.append(f"edit={edits_shown(value)}")
+            elif value is not default and value != default:
                 shown.append(f"{name}={list(value) if isinstance(value, tuple) else value!r}")
         return f"Reply({', '.join(shown)})"
 
@@ -1057,6 +1060,13 @@ _REPLY_DEFAULTS: dict[str, Any] = {
     "choices": (),
     "check": True,
 }
+
+
+def edits_shown(edit: Edit | tuple[Edit, ...]) -> str:
+    """An edit as it was written: a quirk with its arguments, a function by its name."""
+    if isinstance(edit, tuple):
+        return f"[{', '.join(map(edits_shown, edit))}]"
+    return getattr(edit, "__qualname__", None) or repr(edit)
 
 
 def _check_edit(edit: Any) -> None:
