@@ -18,6 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 import fake_llm
 from fake_llm import Error, _errors, _tables, intercept, pytest_plugin
 from fake_llm._dialect import Asked, Dialect, Exchange, Ids
@@ -204,18 +207,31 @@ def _status(dialect: Dialect, error: Error) -> int:
 
 RAISED = Path(__file__).resolve().parents[1] / "tests" / "sdk" / "raised.json"
 ON_HOSTS = "openai on "
+PINS = tuple(DOCS.parent / "constraints" / f"{name}.txt" for name in ("current", "natives", "frameworks-hosts"))
+"""The environments in which the tests of SDKs run, and so hold these rows; an SDK is in the first of them that has it."""
 
 
 def raised() -> str:
     """A section for each SDK: what it raises for each name of an `Error`, as the tests judge it."""
     rows = json.loads(RAISED.read_text())
     return "\n\n".join(
-        f"### {name}\n\nWith {row['needs'].replace('>=', ' ')}.\n\n{_lines(*_raised(row['errors']))}"
-        if ">=" in row["needs"]
-        else f"### {name}\n\n{_lines(*_raised(row['errors']))}"
+        f"### {name}\n\nWith {_measured(row['needs'])}.\n\n{_lines(*_raised(row['errors']))}"
         for name, row in rows.items()
         if not name.startswith(ON_HOSTS)
     )
+
+
+def _measured(needs: str) -> str:
+    """An SDK in the version that the tests are run with: `needs` says only from which one on its classes are these."""
+    wanted = Requirement(needs)
+    for file in PINS:
+        for pinned in re.findall(r"^[\w.-]+==[^\s;]+", file.read_text(), re.MULTILINE):
+            name, _, version = pinned.partition("==")
+            if canonicalize_name(name) == canonicalize_name(wanted.name) and wanted.specifier.contains(
+                version, prereleases=True
+            ):
+                return f"{wanted.name} {version}"
+    raise LookupError(f"no file of {', '.join(file.name for file in PINS)} pins {needs}")
 
 
 def _raised(errors: dict[str, list[dict[str, Any]]]) -> Table:

@@ -8,5 +8,7 @@ __all__ = ["shown"]
 
 
 def shown(value: object) -> str:
-    """The repr without addresses, which pytest-xdist would take for different tests."""
+    """The repr without addresses and with sets in order, else pytest-xdist would take the same test for another one."""
+    if isinstance(value, (set, frozenset)):
+        return f"{{{', '.join(sorted(map(shown, value)))}}}"
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

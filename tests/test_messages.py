@@ -201,7 +201,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
     "Embedding that is long": (lambda: Embedding([*range(99), None]), VECTOR.format(got=str([*range(99)])[:79] + "…, with None")),
     "operation of a rule": (
         lambda: FakeLLM().when(operation="chatt"),
-        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'images', 'moderation', 'rerank', 'speech', 'transcription', 'unknown'.\nWrite operation='chat'.",
+        "when() got operation='chatt'.\nThe operations that rules can answer are 'chat', 'count_tokens', 'embeddings', 'images', 'moderation', 'rerank', 'speech', 'transcription', 'unknown'; those that rules can let fail are 'batches', 'caches', 'completions', 'conversations', 'detokenize', 'files', 'harnesses', 'keys', 'metadata', 'models', 'predictions', 'projects', 'responses', 'token', 'tokenize', 'traces', 'users', 'warm_up'.\nWrite operation='chat'.",
     ),
     "Raw beyond UTF-8": (
         lambda: Raw("\ud800"),
@@ -400,6 +400,14 @@ def test_options_that_cannot_be_are_refused(entry: Any, options: dict[str, Any],
         (
             {"input": 3},
             'when() got input=3.\ninput is a str, or a compiled pattern of one.\nWrite input="text" or input=re.compile("pattern").',
+        ),
+        (
+            {"operation": re.compile("^(files|batches)$")},
+            "when() got operation=re.compile('^(files|batches)$').\nA pattern finds what asks a model; housekeeping of SDKs is answered by rules that name it alone.\nWrite operation='batches', and a rule for each of the others.",
+        ),
+        (
+            {"operation": re.compile("token$")},
+            "when() got operation=re.compile('token$').\nA pattern finds what asks a model; housekeeping of SDKs is answered by rules that name it alone.\nWrite operation='token'.",
         ),
         (
             {"model": ["a"]},
@@ -766,6 +774,121 @@ def test_a_part_that_moderation_cannot_carry() -> None:
         httpx.post("https://api.openai.com/v1/moderations", json={"input": "Hi"})
 
     assert str(failure([], act)).splitlines()[2] == 'Write {"violence": 0.9}, or Reply(finish_reason="content_filter").'
+
+
+def test_a_part_that_reranking_cannot_carry() -> None:
+    def act(fake: FakeLLM) -> None:
+        fake.when(operation="rerank").reply(Audio(b"a"))
+        asked = {"model": "m", "query": "q", "documents": ["a", "b"]}
+        httpx.post("https://api.cohere.com/v2/rerank", json=asked)
+
+    assert str(failure([], act)) == (
+        "The turn has a part Audio(b'a').\n"
+        "Cohere rerank can't carry Audio; it carries str.\n"
+        "Write Json([0.9, 0.1]): a number for each document, in the order of the documents."
+    )
+
+
+@pytest.mark.parametrize(
+    ("turn", "came", "number"),
+    [
+        ("1234", "'1234'", 1234),
+        (Json(55), "Json(55)", 55),
+        (Json({"input_tokens": 5}), "Json({'input_tokens': 5})", 777),
+        ({"input_tokens": 5}, "{'input_tokens': 5}", 777),
+        (Reply("Hi", usage=Usage(5, 0)), "'Hi'", 777),
+        (lambda call: Image(b"A"), "Image(b'A')", 777),
+    ],
+)
+@pytest.mark.parametrize(
+    "url", ["https://api.openai.com/v1/responses/input_tokens", "https://api.anthropic.com/v1/messages/count_tokens"]
+)
+def test_a_count_of_tokens_has_no_parts(url: str, turn: Any, came: str, number: int) -> None:
+    def act(fake: FakeLLM) -> None:
+        fake.when(operation="count_tokens").reply(turn)
+        httpx.post(url, json={"model": "m", "input": "Hi", "messages": [{"role": "user", "content": "Hi"}]})
+
+    error = failure([], act)
+
+    assert type(error) is ScriptMismatchError
+    assert str(error) == (
+        f"A rule answers a count of tokens with {came}.\n"
+        "A count has no parts: it is the input tokens of the usage.\n"
+        f"Write Reply(usage=Usage({number}, 0))."
+    )
+
+
+IMAGE_CALL = ("https://api.openai.com/v1/images/generations", {"model": "gpt-image-1", "prompt": "A cat"})
+SPEECH_CALL = ("https://api.openai.com/v1/audio/speech", {"model": "tts-1", "voice": "alloy", "input": "Hi"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "came", "write"),
+    [
+        (
+            [IMAGE_CALL],
+            "1 call came, none for chat (images)",
+            'fake.when(operation="images").reply(…) to say what answers it',
+        ),
+        (
+            [IMAGE_CALL, SPEECH_CALL],
+            "2 calls came, none for chat (images, speech)",
+            'fake.when(operation="images").reply(…) and fake.when(operation="speech").reply(…) to say what answers them',
+        ),
+    ],
+)
+def test_turns_that_were_meant_for_what_is_no_chat(asked: Any, came: str, write: str) -> None:
+    def act(fake: FakeLLM) -> None:
+        for url, body in asked:
+            assert httpx.post(url, json=body).status_code == 200
+
+    error = failure([Image(b"A")], act)
+
+    assert type(error) is UnusedReplyError
+    assert str(error) == (
+        "The block ended and 1 turn was not asked for:\n"
+        "  turn 1  unused  Image(b'A')\n"
+        f"{came}: only chat takes turns from the script.\n"
+        f"Write {write}, or leave out what isn't needed."
+    )
+
+
+HOUSEKEEPING = """\
+A rule answers 'files' with {came}.
+That is housekeeping, not a question to a model: a rule can let it fail or send a body, and what it doesn't answer is made up.
+Write Error(500), an exception, Raw({{…}}), or a function of the call that returns one of them, or None for what is made up."""
+
+
+@pytest.mark.parametrize("turn", ["file-1", Reply("file-1", id="f"), {"id": "file-1"}, Reply(), [Image(b"A")]])
+def test_housekeeping_is_answered_by_no_turn_of_a_model(turn: Any) -> None:
+    def act(fake: FakeLLM) -> None:
+        fake.when(operation="files").reply(lambda call: turn)
+        httpx.get("https://api.openai.com/v1/files")
+
+    written = turn if isinstance(turn, Reply) else Reply(*(turn if isinstance(turn, list) else [turn]))
+    with pytest.raises(ScriptError) as caught:
+        FakeLLM().when(operation="files").reply(Error(500), turn)
+    error = failure([], act)
+
+    assert type(caught.value) is ScriptError
+    assert type(error) is ScriptMismatchError
+    assert str(caught.value) == str(error) == HOUSEKEEPING.format(came=repr(written))
+
+
+@pytest.mark.parametrize("came", [(), ("/models", "/files")])
+def test_turns_of_a_rule_for_housekeeping_that_are_left(came: tuple[str, ...]) -> None:
+    def act(fake: FakeLLM) -> None:
+        fake.when(operation="batches", times=1).reply(Error(500))
+        for path in came:
+            httpx.get(f"https://api.openai.com/v1{path}")
+
+    said = "2 side calls came: GET https://api.openai.com/v1/models, GET https://api.openai.com/v1/files."
+    assert str(failure([], act)) == (
+        "The block ended and 1 turn was not asked for:\n"
+        "  when(times=1, operation='batches')  unused  Error(500)\n"
+        f"{said if came else 'No side call came.'}\n"
+        "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
+    )
 
 
 def test_an_unknown_path_cannot_be_answered_by_a_reply() -> None:

@@ -129,6 +129,33 @@ def test_every_byte(vendor: Vendor) -> None:
 
 
 @vendors
+@pytest.mark.parametrize("every", ["event", "byte"])
+def test_an_error_comes_between_the_events(vendor: Vendor, every: Any) -> None:
+    turn = TURN.replace(framing=Framing(newline="\n"))
+    whole = sent(vendor, turn)
+    turns = sweep.cuts(turn, then=Error("overloaded", "Too much."), every=every, provider=COUNTED[vendor])
+    ends = [found.end() for found in re.finditer(rb"\n\n", whole)]
+    bodies = [sent(vendor, turn) for turn in turns]
+
+    assert [turn.__name__ for turn in turns][:2] == [
+        "error-overloaded-before-the-first-byte",
+        f"error-overloaded-before-event-2-of-{len(turns)}",
+    ]
+    for body, end, after in zip(bodies, [0, *ends], ends, strict=False):  # after none, after one, …
+        assert body[:end] == whole[:end]
+        assert body[end:].startswith((b"event: ", b"data: ", b"{"))
+        assert b"Too much." in body[end:]
+        assert whole[end:after] not in body[end:]
+    assert not any(finished(vendor, body) for body in bodies)
+
+
+@vendors
+def test_a_whole_answer_is_that_error(vendor: Vendor) -> None:
+    for turn in sweep.cuts("Hi", then=Error("overloaded"), provider=COUNTED[vendor]):
+        assert asked(vendor, turn, stream=False).status_code >= 500
+
+
+@vendors
 def test_whole_answers_are_cut_before_their_last_brace(vendor: Vendor) -> None:
     whole = sent(vendor, TURN, stream=False)
     for turn in sweep.cuts(TURN, provider=COUNTED[vendor]):
@@ -207,6 +234,8 @@ def test_options_of_the_turn_are_kept() -> None:
         (Stall(), {"stall"}),
         (Garbage(b"\xff"), {"garbage"}),
         ([Disconnect(), Stall()], {"disconnect", "stall"}),
+        (Error("rate_limit"), {"error-rate-limit"}),
+        ([Error(529), Error("overloaded"), EndOfStream()], {"error-529", "error-overloaded", "end-of-stream"}),
     ],
     ids=shown,
 )
@@ -225,7 +254,9 @@ def test_what_happens_at_a_place(then: Any, words: set[str]) -> None:
         (lambda: sweep.cuts(None), r"cuts\(\) got None"),
         (lambda: sweep.cuts(Reply("x", then=Stall())), "got a turn with then="),
         (lambda: sweep.cuts("x", then=Stall(3)), "goes on and is complete"),
-        (lambda: sweep.cuts("x", then=Error(500)), "got then=Error"),  # type: ignore[arg-type]
+        (lambda: sweep.cuts("x", then=Error(500, after_events=1)), "without a place"),
+        (lambda: sweep.cuts("x", then=Disconnect(after_bytes=0)), "without a place"),
+        (lambda: sweep.cuts("x", then=TimeoutError()), "got then=TimeoutError"),  # type: ignore[arg-type]
         (lambda: sweep.cuts("x", then=Disconnect(after_bytes=3)), "without a place"),
         (lambda: sweep.cuts("x", every="word"), "got every='word'"),  # type: ignore[arg-type]
         (lambda: sweep.cuts("x", provider="nobody"), "got provider='nobody'"),

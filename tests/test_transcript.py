@@ -30,10 +30,16 @@ from fake_llm import (
     ToolCall,
     Usage,
     _json,
+    quirks,
+    sweep,
 )
 
 vendors = pytest.mark.parametrize("vendor", VENDORS, ids=str)
 TOOLS = {"f": {"type": "object"}, "g": {"type": "object"}}
+
+
+def as_they_are(events: list[Any]) -> list[Any]:
+    return events
 
 
 def transcript(turn: Any, vendor: Vendor = CHAT, question: str = "Hi", **asked: Any) -> str:
@@ -507,6 +513,16 @@ def test_every_vocabulary(vendor: Vendor) -> None:
         (ToolCall("f", "{broken"), "> assistant  f({broken)"),
         (Reply("x", choices=["y", "z"]), "> assistant  (choice 3) z"),
         (Reply("x", then=Disconnect()), "> then       Disconnect()"),
+        (Reply("x", then=Disconnect(after_bytes=20)), "> then       Disconnect(after_bytes=20)"),
+        (Reply(ToolCall("f", {"x": 1}), edit=quirks.tool_arguments(None)), '> assistant  f({"x":1})'),
+        (
+            Reply(ToolCall("f", {"x": 1}), edit=quirks.tool_arguments(None)),
+            "> edited     quirks.tool_arguments(None)",
+        ),
+        (
+            Reply(ToolCall("f"), edit=[quirks.tool_ids(""), as_they_are]),
+            "> edited     [quirks.tool_ids(''), as_they_are]",
+        ),
         (Error(429, "slow"), "> error      429 rate_limit: slow"),
         (Error("overloaded"), "> error      503 overloaded"),
         (ConnectionError("gone"), "> fault      ConnectionError('gone')"),
@@ -518,6 +534,15 @@ def test_every_vocabulary(vendor: Vendor) -> None:
 def test_every_turn(turn: Any, line: str) -> None:
     fields = {"n": 3} if isinstance(turn, Reply) and turn.choices else {}
     assert line in transcript(turn, tools=TOOLS, **fields).splitlines()
+
+
+def test_where_a_stream_broke() -> None:
+    told = transcript(Reply("x y", then=Error("overloaded", after_events=2)), stream=True)
+    assert "> then       Error('overloaded', after_events=2)" in told.splitlines()
+    *_, last = sweep.cuts("x y", then=Disconnect())
+    assert f"> then       Disconnect(after_bytes=<{last.__name__.removeprefix('disconnect-')}>)" in transcript(
+        last, stream=True
+    )
 
 
 def test_an_image() -> None:

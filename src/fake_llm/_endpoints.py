@@ -65,6 +65,7 @@ from fake_llm._differences.watsonx import WATSONX, WATSONX_CHAT
 from fake_llm._differences.writer import WRITER
 from fake_llm._differences.xai import XAI, XAI_RESPONSES
 from fake_llm._differences.zai import ZAI
+from fake_llm._failures import Errors
 from fake_llm._framing import AwsEventStream, JsonArray, Ndjson, Sse, Whole, Wire
 from fake_llm._model import Request
 from fake_llm._services import (
@@ -90,7 +91,18 @@ from fake_llm._services import replicate as replicate_services
 from fake_llm._services import watsonx as watsonx_services
 from fake_llm._services._base import Memory, Service
 
-__all__ = ["DIALECTS", "ERRANDS", "LENDERS", "OPERATIONS", "PROVIDERS", "RETRIED", "Endpoint", "Errand", "Provider"]
+__all__ = [
+    "DIALECTS",
+    "ERRANDS",
+    "LENDERS",
+    "OPERATIONS",
+    "PROVIDERS",
+    "RETRIED",
+    "SIDE_OPERATIONS",
+    "Endpoint",
+    "Errand",
+    "Provider",
+]
 
 COMPACT: Final = Whole()
 
@@ -110,7 +122,7 @@ class Endpoint:
             nothing is streamed.
         service: Answers what isn't generation.
         memory: What an answer builds on, and what is kept of it.
-        side: Housekeeping: kept in `fake.side_calls`, never touches the script.
+        side: Housekeeping: kept in `fake.side_calls`, touches the script for rules that name its operation alone.
         deliberate: Housekeeping that no SDK does by itself, so that `forbid()` refuses it.
         difference: What this host does differently.
         prefix: What stands before the path in place of the provider's prefix.
@@ -1476,9 +1488,14 @@ PROVIDERS: Final[tuple[Provider, ...]] = (
                 dialect=watsonx.GENERATE,
                 service=watsonx_services.tokenization,
             ),
-            _look_up("/foundation_model_specs", watsonx_services.specs),
-            _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
-            _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+            *(
+                replace(row, difference=Difference(failure=watsonx.GENERATE.failure))
+                for row in (
+                    _look_up("/foundation_model_specs", watsonx_services.specs),
+                    _look_up("/v2/projects/{project}", watsonx_services.project, operation="projects", prefix=""),
+                    _look_up("/v2/spaces/{space}", watsonx_services.space, operation="projects", prefix=""),
+                )
+            ),
         ),
         base_urls=("WATSONX_URL", "WATSONX_API_BASE", "WML_URL"),  # LiteLLM's (1.110, 2026-11)
         credentials=(("ibm_watsonx_ai", "WATSONX_APIKEY", "fake-llm", ("WATSONX_API_KEY",)),),
@@ -1556,7 +1573,9 @@ class Errand:
     off: str = ""
 
 
-def _lender(name: str, *rows: tuple[str, str, str, Service], operation: str = "token") -> Provider:
+def _lender(
+    name: str, *rows: tuple[str, str, str, Service], errors: Errors = identity.OAUTH_ERRORS, operation: str = "token"
+) -> Provider:
     """Whom credentials are asked of: rows of hosts, methods, path and service."""
     found = [(host, row) for row in rows for host in row[0].split()]
     return Provider(
@@ -1564,7 +1583,12 @@ def _lender(name: str, *rows: tuple[str, str, str, Service], operation: str = "t
         hosts=(),
         shared=tuple((host, path + "[?{query...}]") for host, (_, _, path, _) in found),
         endpoints=tuple(
-            _look_up(path, service, operation=operation, method=method)
+            replace(
+                _look_up(path, service, operation=operation, method=method),
+                difference=Difference(
+                    failure=gemini.DIALECT.failure if service is identity.google_impersonated else errors.failure
+                ),
+            )
             for _, methods, path, service in rows
             for method in methods.split()
         ),
@@ -1586,8 +1610,13 @@ LENDERS: Final[tuple[Provider, ...]] = (
         (_MICROSOFT, "POST", "/{tenant}/oauth2/v2.0/token", identity.microsoft),
         (_MICROSOFT, "GET", "/{tenant}/v2.0/.well-known/openid-configuration", identity.microsoft_configuration),
         (_MICROSOFT, "GET", "/common/discovery/instance", identity.microsoft_instance),
+        errors=identity.MICROSOFT_ERRORS,
     ),
-    _lender("ibm", ("iam.cloud.ibm.com iam.test.cloud.ibm.com", "POST", "/identity/token", identity.ibm)),
+    _lender(
+        "ibm",
+        ("iam.cloud.ibm.com iam.test.cloud.ibm.com", "POST", "/identity/token", identity.ibm),
+        errors=identity.IBM_ERRORS,
+    ),
     _lender(
         "metadata",
         (
@@ -1660,13 +1689,18 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
     for row in (*(row for _, row in endpoint.by_body), endpoint)
 }
 
-OPERATIONS: Final = tuple(
-    sorted(
-        {endpoint.operation for provider in PROVIDERS for endpoint in provider.endpoints if not endpoint.side}
-        | {"unknown"}
-    )
+_ROWS: Final = tuple(
+    row
+    for provider in (*PROVIDERS, *LENDERS)
+    for endpoint in provider.endpoints
+    for row in (endpoint, *(other for _, other in endpoint.by_body))
 )
-"""What a rule can answer; housekeeping never touches the script."""
+
+OPERATIONS: Final = tuple(sorted({row.operation for row in _ROWS if not row.side} | {"unknown"}))
+"""What a rule can say the answer to."""
+
+SIDE_OPERATIONS: Final = tuple(sorted({row.operation for row in _ROWS if row.side}))
+"""Housekeeping: a rule that names it can make it fail, nothing else of a script touches it."""
 
 RETRIED: Final = frozenset((provider.name, status) for provider in PROVIDERS for status in provider.retried)
 """Providers, each with a status after which its SDK asks again, though others don't."""

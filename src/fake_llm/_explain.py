@@ -96,7 +96,8 @@ def unused(script: Script, calls: Calls, side_calls: Calls) -> str:
         ruled = left[len(script.queue) :]
         came += f"\n{_table(len(ruled), lambda place: (ruled[place][0], 'unused', shown(ruled[place][1])), 0)}"
     chats = calls.chat
-    batched = not calls and any(call.operation == "batches" for call in side_calls)
+    aside = not script.queue and all(rule.aside for rule in script.rules if rule.unused)
+    batched = not aside and not calls and any(call.operation == "batches" for call in side_calls)
     refused = [call for call in chats if call._refused]
     there = (
         f"{counted(len(chats), 'call')} came"
@@ -105,7 +106,9 @@ def unused(script: Script, calls: Calls, side_calls: Calls) -> str:
             if refused
             else "."
         )
-        if chats
+        if chats and not aside
+        else _beside(side_calls)
+        if aside
         else _others(calls)
         if calls
         else "No call came, but a batch was made. Its lines take their turns when it is asked for the second time."
@@ -115,22 +118,26 @@ def unused(script: Script, calls: Calls, side_calls: Calls) -> str:
     write = "Leave out what isn't needed, or write intercept(…, strict=False), which raises no failure of fake_llm at the end."
     if batched:
         write = "Let the code ask for the batch until it has ended, or leave out what isn't needed."
-    operation = None if chats else _meant(script, calls)
-    if operation is not None:
-        write = f'Write fake.when(operation="{operation}").reply(…) to say what answers it, or leave out what isn\'t needed.'
+    operations = () if chats else _meant(script, calls)
+    if operations:
+        rules = " and ".join(f'fake.when(operation="{operation}").reply(…)' for operation in operations)
+        write = (
+            f"Write {rules} to say what answers {'them' if operations[1:] else 'it'}, or leave out what isn't needed."
+        )
     if 0 < taken < len(written) and _single_call(written[taken - 1]) and _single_call(written[taken]):
         write = _one_turn(written[taken - 1], written[taken])
     return sentence(came, there, write)
 
 
-def _meant(script: Script, calls: Calls) -> str | None:
-    """What else than chat the turns that are left may have been written for."""
-    came = {call.operation for call in calls}
+def _meant(script: Script, calls: Calls) -> Sequence[str]:
+    """What else than chat the turns that are left may have been written for: what came and was made up, for want of a rule."""
+    if not script.queue:
+        return ()
     if any(
         isinstance(turn, Reply) and any(isinstance(part, Embedding) for part in turn.parts) for turn in script.queue
     ):
-        return "embeddings"
-    return came.pop() if script.queue and len(came) == 1 and came <= {"moderation", "rerank"} else None
+        return ("embeddings",)
+    return sorted({call.operation for call in calls if call.reply is None and call.operation != "unknown"})
 
 
 def _others(calls: Calls) -> str:
@@ -141,11 +148,20 @@ def _others(calls: Calls) -> str:
 
 def _aside(side_calls: Calls) -> str:
     """What came on the side where no call did: the code may have meant one of them to ask a model."""
+    return f"\nWhat came instead takes no turn: {_listed(side_calls)}." if side_calls else ""
+
+
+def _beside(side_calls: Calls) -> str:
+    """What came of the calls for which the turns that are left were written."""
+    if not side_calls:
+        return "No side call came."
+    return f"{counted(len(side_calls), 'side call')} came: {_listed(side_calls)}."
+
+
+def _listed(side_calls: Calls) -> str:
     came = list(dict.fromkeys(f"{call.method} {masked_url(call.url)}" for call in side_calls))
-    if not came:
-        return ""
     more = f" and {len(came) - _ASIDE} more" if len(came) > _ASIDE else ""
-    return f"\nWhat came instead takes no turn: {', '.join(came[:_ASIDE])}{more}."
+    return ", ".join(came[:_ASIDE]) + more
 
 
 _ASIDE: Final = 3

@@ -23,6 +23,7 @@ from fake_llm._errors import (
     FakeLLMFailure,
     FunctionTurnError,
     ScriptError,
+    ScriptMismatchError,
     UninterceptedCallError,
     UnknownEndpointError,
     UnscriptedCallError,
@@ -61,6 +62,7 @@ from fake_llm._script import (
     Taken,
     Turn,
     Verbatim,
+    as_failure,
     as_script,
     as_turn,
     is_fault,
@@ -138,7 +140,7 @@ class FakeLLM:
 
     @property
     def side_calls(self) -> Calls:
-        """Housekeeping of SDKs: model lists, traces. It never touches the script."""
+        """Housekeeping of SDKs: model lists, files, tokens. It never touches the script but for rules that name its operation."""
         return self._side_calls
 
     @property
@@ -202,6 +204,10 @@ class FakeLLM:
         The first rule that fits wins, in order of declaration. A `str` of `input`, `last`, `system` and
         `tool_result` is a part of the text, of `model`, `provider` and `operation` the whole; a
         compiled pattern is found. Without any of them, every chat call fits.
+
+        A rule that names what is kept in `side_calls`, such as `operation="files"`, `"batches"`, `"models"` or `"token"`, may let
+        it fail: by `Error`, an exception, `Raw`, or a function that returns one of them, or `None` for what is made up
+        without a rule. No pattern finds these.
 
         Args:
             predicates: Functions of the call, each called once for a request.
@@ -548,24 +554,26 @@ class FakeLLM:
 
     def _served(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Generator[Awaitable[Any], Any, Rendered]:
         """A service's answer, unless a rule for its operation says another."""
-        reply, pace, taken = None, Pace(), None
-        if not endpoint.side:
-            taken = yield from self._take(call, exchange, self._from_rules(call, []))
-            if taken is not None:
-                turn = taken.turn
-                assert not isinstance(turn, Function)
-                call.reply = _as_written(turn)
-                if not isinstance(turn, Reply):
-                    rendered = render(turn, exchange, endpoint, taken.pace, self._options)
-                    self._remember(exchange, call, taken, rendered)
-                    return rendered
-                reply, pace = turn, taken.pace
-            if exchange.body is None and endpoint.method == "POST":
-                return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
+        reply, pace = None, Pace()
+        taken = yield from self._take(call, exchange, self._from_rules(call, []))
+        if taken is not None:
+            turn = taken.turn
+            assert not isinstance(turn, Function)
+            call.reply = _as_written(turn)
+            unfit = as_failure(turn, call.operation) if endpoint.side else None
+            if unfit is not None:
+                raise ScriptMismatchError(unfit)
+            if not isinstance(turn, Reply):
+                rendered = render(turn, exchange, endpoint, taken.pace, self._options)
+                self._remember(exchange, call, taken, rendered)
+                return rendered
+            reply, pace = turn, taken.pace
+        if not endpoint.side and exchange.body is None and endpoint.method == "POST":
+            return self._turned_down(Error("bad_request", endpoint.dialect.bad_json), exchange, endpoint, call)
         served = render_service(self._store, exchange, endpoint, reply, pace, self._options)
         if isinstance(served, Error):
             return self._turned_down(served, exchange, endpoint, call)
-        if taken is not None:
+        if taken is not None or (self._failed and _origin(exchange) in self._failed):
             self._remember(exchange, call, taken, served)
         return served
 
@@ -806,6 +814,11 @@ class When:
         pace = Pace(model=model, usage=usage, delay=delay, interval=interval, chunk_size=chunk_size, framing=framing)
         pace.check("reply()")
         coerced = tuple(as_turn(turn, "reply()") for turn in turns)
+        if self._rule.aside:
+            for turn in coerced:
+                unfit = as_failure(turn, str(self._rule.operation))
+                if unfit is not None:
+                    raise ScriptError(unfit)
         with self._fake._script.lock:
             self._rule.turns, self._rule.pace = coerced, pace
         return self._fake

@@ -54,7 +54,8 @@ def intercept(script: Any = (), /, *more: Any, **options: Unpack[BlockOptions]) 
             - `delay`, `interval`: seconds before the first byte, and between content chunks.
             - `chunk_size`: characters in a chunk; without it, a word each.
             - `framing`: a `Framing` for every answer.
-            - `context_window`, `reserve_completion`: tokens; longer prompts get the vendor's own refusal.
+            - `context_window`, `reserve_completion`: tokens; longer prompts get the vendor's own refusal, and lists of models
+              report it.
             - `cost`: a function of a `Usage`, for `call.cost` and `fake.cost`.
             - `validate` (`True`): a request that the real API refuses, such as a tool call without its result, gets the
               vendor's own 400. `False` answers it.

@@ -88,8 +88,7 @@ def render(
     """
     if isinstance(turn, Broken):
         return _broken(turn, exchange.request.timeouts)
-    block = options.pace if endpoint.operation == "chat" else replace(options.pace, model=None, usage=None)
-    pace = _merged(block, rule)
+    pace = _merged(_block(endpoint, options), rule)
     if isinstance(turn, Reply):
         return _reply(turn, exchange, endpoint, _merged(pace, turn), options)
     if isinstance(turn, Verbatim):
@@ -100,6 +99,13 @@ def render(
         else _raw(turn, exchange, endpoint, pace)
     )
     return _timed(response, pace.delay or 0.0, exchange.request.timeouts, virtual=options.virtual_time)
+
+
+def _block(endpoint: Endpoint, options: Options) -> Pace:
+    """What a block says about the answers of a row."""
+    if endpoint.side:
+        return Pace()
+    return options.pace if endpoint.operation == "chat" else replace(options.pace, model=None, usage=None)
 
 
 def _merged(outer: Pace, inner: Any) -> Pace:
@@ -194,11 +200,15 @@ def _ready(reply: Reply, parts: Sequence[Any], pace: Pace) -> Choice:
     )
 
 
+_MOST_ANSWERS: Final = 1024
+"""More no vendor gives."""
+
+
 def _answers(reply: Reply, exchange: Exchange, view: View) -> tuple[Reply, ...]:
     """One reply for each answer that was asked for: a single one is given `n` times."""
     given = ((reply,) if reply.parts or not reply.choices else ()) + reply.choices
     asked = view.params.get("n")
-    count = asked if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0 else 1
+    count = asked if isinstance(asked, int) and not isinstance(asked, bool) and 0 < asked <= _MOST_ANSWERS else 1
     if len(given) > 1 and not exchange.asked.dialect.choices:
         raise ScriptMismatchError(
             sentence(
@@ -261,6 +271,8 @@ def _instead(kind: type, endpoint: Endpoint) -> str:
         return 'Write fake.when(operation="images").reply(Image(png)), "speech" and Audio(mp3), or "transcription" and "text".'
     if endpoint.operation == "moderation":
         return 'Write {"violence": 0.9}, or Reply(finish_reason="content_filter").'
+    if endpoint.operation == "rerank":
+        return "Write Json([0.9, 0.1]): a number for each document, in the order of the documents."
     if kind is Refusal and endpoint.operation == "chat":
         return (
             'Write the refusal as a text, or Reply("…", finish_reason="content_filter") for an answer that was stopped.'
@@ -781,6 +793,8 @@ def _in_events(
     if count is None:
         then = _counted(then, whole, settled, framing)
         return _broken_off(_paced(whole, pauses, framing), then, exchange, events=most)
+    if isinstance(count, Spot):
+        count = count.passed(settled)
     sent = pack(whole, framing)
     if count > most:
         raise _beyond(then, most, sum(map(len, sent)), most)
@@ -914,8 +928,10 @@ def render_service(
     Raises:
         ScriptMismatchError: The turn doesn't fit the request.
     """
-    pace = Pace() if endpoint.side else _merged(replace(options.pace, model=None, usage=None), rule)
+    pace = _merged(_block(endpoint, options), rule)
     if reply is not None:
+        if endpoint.operation == "count_tokens":
+            _check_count(reply)
         pace = _merged(pace, reply)
         _fill(exchange, reply, endpoint, pace, options)
     assert endpoint.service is not None
@@ -948,6 +964,25 @@ def render_service(
         pace.delay or 0.0,
         exchange.request.timeouts,
         virtual=options.virtual_time,
+    )
+
+
+def _check_count(reply: Reply) -> None:
+    """Refuse what a count has no place for: it says a number alone."""
+    said = [part for one in (reply, *reply.choices) for part in one.parts if not isinstance(part, Auto)]
+    if said or reply.choices:
+        value = said[0].value if said and isinstance(said[0], (Json, Structured)) else said[0] if said else None
+        number = int(value) if isinstance(value, (str, int)) and str(value).isdecimal() else 777
+        raise _no_count(clipped(repr(said[0]), 80) if said else "choices=", number)
+
+
+def _no_count(came: str, number: int = 777) -> ScriptMismatchError:
+    return ScriptMismatchError(
+        sentence(
+            f"A rule answers a count of tokens with {came}.",
+            "A count has no parts: it is the input tokens of the usage.",
+            f"Write Reply(usage=Usage({number}, 0)).",
+        )
     )
 
 
@@ -990,6 +1025,8 @@ def _failure_events(error: Error, exchange: Exchange, endpoint: Endpoint) -> lis
 
 def _verbatim(turn: Verbatim, exchange: Exchange, endpoint: Endpoint, pace: Pace, options: Options) -> Rendered:
     dialect = endpoint.dialect
+    if endpoint.operation == "count_tokens":
+        raise _no_count(turn.path)
     if turn.dialect != dialect.name:
         raise ScriptMismatchError(
             sentence(

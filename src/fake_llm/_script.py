@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from fake_llm import _json
 from fake_llm._call import Call, fits
-from fake_llm._endpoints import DIALECTS, OPERATIONS
+from fake_llm._endpoints import DIALECTS, OPERATIONS, SIDE_OPERATIONS
 from fake_llm._errors import ScriptError, clipped, sentence
 from fake_llm._options import Pace
 from fake_llm._turns import (
@@ -44,6 +44,7 @@ __all__ = [
     "Taken",
     "Turn",
     "Verbatim",
+    "as_failure",
     "as_script",
     "as_turn",
     "is_fault",
@@ -149,6 +150,18 @@ def as_turn(value: Any, where: str = "A script") -> Turn:
             "A turn is what the model says, an error, an exception, a body, or a function of the call.",
             _hint(value),
         )
+    )
+
+
+def as_failure(turn: Turn, operation: str) -> str | None:
+    """Why a turn can't answer housekeeping, `None` where it can: what succeeds is made up from what was sent."""
+    if not isinstance(turn, (Reply, Verbatim)):
+        return None
+    came = turn.path if isinstance(turn, Verbatim) else clipped(repr(turn), 80)
+    return sentence(
+        f"A rule answers {operation!r} with {came}.",
+        "That is housekeeping, not a question to a model: a rule can let it fail or send a body, and what it doesn't answer is made up.",
+        "Write Error(500), an exception, Raw({…}), or a function of the call that returns one of them, or None for what is made up.",
     )
 
 
@@ -370,6 +383,11 @@ class Rule:
         asked = (getattr(self, name) for name in _CONDITIONS)
         return len(self.predicates) + sum(1 for value in asked if value is not None)
 
+    @property
+    def aside(self) -> bool:
+        """Whether it is for housekeeping, which it has to name: a pattern never means it."""
+        return isinstance(self.operation, str) and self.operation in SIDE_OPERATIONS
+
     def next(self) -> Turn:
         """Its next turn, which is used by this."""
         turn = self.turns[min(self.used, len(self.turns) - 1)]
@@ -449,6 +467,7 @@ class Rule:
         return f"when({', '.join(shown)})"
 
 
+_OPERATIONS: Final = (*OPERATIONS, *SIDE_OPERATIONS)
 _CONDITIONS: Final = ("input", "last", "system", "tool", "tool_result", "model", "provider", "stream", "turn")
 _PATTERNS: Final = ("input", "last", "system", "tool_result", "model", "provider", "operation")
 
@@ -482,15 +501,26 @@ def _check_operation(operation: Any) -> None:
         raise ScriptError(
             sentence("when() got operation=None.", "A rule is for chat unless it says otherwise.", "Leave it out.")
         )
-    if isinstance(operation, str) and operation not in OPERATIONS:
-        near = difflib.get_close_matches(operation, OPERATIONS, 1)
+    if isinstance(operation, str) and operation not in _OPERATIONS:
+        near = difflib.get_close_matches(operation, _OPERATIONS, 1)
         raise ScriptError(
             sentence(
                 f"when() got operation={operation!r}.",
-                "The operations that rules can answer are " + ", ".join(map(repr, OPERATIONS)) + ".",
+                f"The operations that rules can answer are {', '.join(map(repr, OPERATIONS))}; "
+                f"those that rules can let fail are {', '.join(map(repr, SIDE_OPERATIONS))}.",
                 f"Write operation={(near or ['chat'])[0]!r}.",
             )
         )
+    if isinstance(operation, re.Pattern) and isinstance(operation.pattern, str):
+        meant = [name for name in SIDE_OPERATIONS if fits(operation, name)]
+        if meant and not any(fits(operation, name) for name in OPERATIONS):
+            raise ScriptError(
+                sentence(
+                    f"when() got operation={_shown(operation)}.",
+                    "A pattern finds what asks a model; housekeeping of SDKs is answered by rules that name it alone.",
+                    f"Write operation={meant[0]!r}" + (", and a rule for each of the others." if meant[1:] else "."),
+                )
+            )
 
 
 def _check_pattern(name: str, value: Any) -> None:
@@ -625,7 +655,10 @@ class Script:
         Why others don't goes into `misfits`, but for those whose text isn't there: of a thousand rules these are nearly all.
         """
         texts: dict[str, str] = {}
+        aside = call.operation in SIDE_OPERATIONS
         for rule in tuple(self.rules):
+            if rule.aside is not aside:
+                continue
             gate = rule.gate
             if gate is not None:
                 name, wanted = gate

@@ -45,6 +45,10 @@ class Spot(int):
     def __repr__(self) -> str:
         return f"<{self.said}>"
 
+    def passed(self, count: int) -> int:
+        """How many of `count` events are sent whole before it."""
+        return self.event if count == self.events else self.event * count // self.events
+
     def found(self, pieces: Sequence[bytes], count: int, *, packed: bool = False) -> int:
         """The same place in the first `count` of these events: never behind all the bytes of one of them."""
         starts = [0, *itertools.accumulate(map(len, pieces))]
@@ -54,7 +58,7 @@ class Spot(int):
             ]
             if letters:
                 return letters[min(self.letter, len(letters) - 1)]
-        event = self.event if count == self.events else self.event * count // self.events
+        event = self.passed(count)
         size = len(pieces[event])
         left = self.size - self.inside
         inside = size - left if left <= _NEAR and self.inside else self.inside

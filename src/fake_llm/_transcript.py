@@ -31,6 +31,7 @@ from fake_llm._turns import (
     Structured,
     Thinking,
     ToolCall,
+    edits_shown,
 )
 
 __all__ = ["Transcript", "transcript"]
@@ -432,6 +433,8 @@ def _reply(call: Call, reply: Reply) -> Iterator[_Line]:
         for part in parts or ("",):
             text = _part(part) if parts else "(nothing)"
             yield from _wrapped("assistant", "assistant", which + text, mark=">")
+    if reply.edit is not None:  # what was sent differs from the lines above
+        yield from _wrapped("note", "edited", edits_shown(reply.edit), mark=">")
     if reply.then is not None:
         yield from _wrapped("error", "then", repr(reply.then), mark=">")
 

@@ -30,8 +30,10 @@ from fake_llm._render import events_of
 from fake_llm._script import as_turn
 from fake_llm._spots import Spot, spots
 from fake_llm._turns import (
+    THEN_TYPES,
     Disconnect,
     EndOfStream,
+    Error,
     Framing,
     Garbage,
     Reply,
@@ -47,7 +49,7 @@ __all__ = ["Swept", "as_assertions", "cut_turns", "cuts", "split_turns", "splits
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
 
-Break = Disconnect | EndOfStream | Garbage | Stall
+Break = Disconnect | EndOfStream | Error | Garbage | Stall
 Every = Literal["event", "byte"]
 BREAKS: Final = (Disconnect(), EndOfStream())
 
@@ -85,7 +87,8 @@ def cuts(
 
     Args:
         turn: A text, parts, structured output or a `Reply`, with all its options but `then=`.
-        then: What happens there; of several each. `Disconnect()` and `EndOfStream()`, the clean end, without.
+        then: What happens there; of several each. `Disconnect()` and `EndOfStream()`, the clean end, without. An `Error` is
+            an event of the vendor's, so it comes at the places between events only.
         every: `"event"`, or `"byte"` for all places.
         provider: Whose stream is counted, by its name or by that of a vocabulary (`call.provider`, `call.dialect`). Another
             vendor's stream of more or fewer events is cut at the same share of it.
@@ -98,11 +101,7 @@ def cuts(
     """
     reply = _reply(turn, "cuts")
     stream = _stream(reply, provider)
-    return [
-        Swept.of(reply, f"{_word(kind)}-{spot.said}", then=replace(kind, after_bytes=spot))
-        for spot in stream.cuts(every)
-        for kind in _breaks(then)
-    ]
+    return [_broken(reply, kind, spot) for spot in stream.cuts(every) for kind in _breaks(then) if _can_be(kind, spot)]
 
 
 def splits(turn: Any, *, every: Every = "event", provider: str = "openai") -> list[Swept]:
@@ -174,8 +173,9 @@ def cut_turns(
     def drawn(draw: Callable[[Any], Any]) -> Swept:
         reply = _reply(draw(_drawn(st, turn)), "cut_turns")
         places = _stream(reply, provider).cuts("byte")
-        kind, spot = draw(st.sampled_from(kinds)), places[draw(st.integers(0, len(places) - 1))]
-        return Swept.of(reply, f"{_word(kind)}-{spot.said}", then=replace(kind, after_bytes=spot))
+        kind = draw(st.sampled_from(kinds))
+        meant = [spot for spot in places if _can_be(kind, spot)]
+        return _broken(reply, kind, meant[draw(st.integers(0, len(meant) - 1))])
 
     strategy: SearchStrategy[Swept] = st.composite(drawn)()
     return strategy
@@ -367,11 +367,11 @@ def _reply(turn: Any, where: str) -> Reply:
 def _breaks(then: Any) -> Iterator[Break]:
     kinds = then if isinstance(then, (list, tuple)) else [then]
     for kind in kinds:
-        if not isinstance(kind, (Disconnect, EndOfStream, Garbage, Stall)) or kind.after_bytes or kind.after_events:
+        if not isinstance(kind, THEN_TYPES) or _is_placed(kind):
             raise ScriptError(
                 sentence(
                     f"A sweep got then={kind!r}.",
-                    'It is Disconnect(), EndOfStream(), Stall() or Garbage(b"…"), without a place.',
+                    'It is Disconnect(), EndOfStream(), Stall(), Garbage(b"…") or Error("overloaded"), without a place.',
                     "Write then=Disconnect(), or a list of them.",
                 )
             )
@@ -384,8 +384,24 @@ def _breaks(then: Any) -> Iterator[Break]:
         yield kind
 
 
+def _is_placed(kind: Break) -> bool:
+    return any(getattr(kind, name, None) is not None for name in ("after_bytes", "after_events"))
+
+
+def _can_be(kind: Break, spot: Spot) -> bool:
+    """Whether it can happen there: an error event stands between others."""
+    return not isinstance(kind, Error) or spot.inside == 0
+
+
+def _broken(reply: Reply, kind: Break, spot: Spot) -> Swept:
+    placed = replace(kind, after_events=spot) if isinstance(kind, Error) else replace(kind, after_bytes=spot)
+    return Swept.of(reply, f"{_word(kind)}-{spot.said}", then=placed)
+
+
 def _word(kind: Break) -> str:
-    """`end-of-stream`."""
+    """`end-of-stream`, `error-rate-limit`."""
+    if isinstance(kind, Error):
+        return f"error-{kind.kind}".replace("_", "-")
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(kind).__name__).lower()
 
 

@@ -19,6 +19,7 @@ import fake_llm
 from _capability import has, load, needs
 from _driver import Driver
 from fake_llm import Audio, Disconnect, Error, FakeLLM, Image, Raw, Reply, ScriptMismatchError, Usage
+from fake_llm._turns import ERROR_NAMES
 
 needs_openai = needs("openai>=2")
 deprecated = pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")
@@ -235,6 +236,22 @@ def test_errors_of_images(fake: FakeLLM) -> None:
     with pytest.raises(openai.RateLimitError):
         made.images.generate(**CAT)
     assert made.images.generate(**CAT).data == []
+
+
+@needs_openai
+@pytest.mark.parametrize("name", ERROR_NAMES)
+@fake_llm.intercept()
+def test_an_error_in_a_stream_of_images_is_the_plain_one(name: str, fake: FakeLLM) -> None:
+    openai = importlib.import_module("openai")
+    fake.when(operation="images").reply(Error(name), Reply(Image(PNG), then=Error(name)))
+    made = client("OpenAI", "sync")
+    said = []
+    for stream in (False, True):
+        with pytest.raises(openai.APIError) as raised:
+            list(made.images.generate(**CAT, stream=stream))
+        said.append((raised.value.code, raised.value.type, raised.value.body["message"].split("req_")[0]))
+    assert said[0] == said[1]
+    assert (said[0][0] == "moderation_blocked") == (name == "content_filter")
 
 
 @needs_openai

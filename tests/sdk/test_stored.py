@@ -10,7 +10,7 @@ import pytest
 import fake_llm
 from _capability import load, needs
 from _driver import Driver
-from fake_llm import Raw, Reply, ToolCall
+from fake_llm import Error, Raw, Reply, ToolCall
 
 pytestmark = needs("openai>=2")
 openai = load("openai")
@@ -308,3 +308,14 @@ def test_metadata_that_is_none_is_refused(ask: Driver, metadata: Any) -> None:
             ask("chat.completions.update", chat.id, metadata=metadata)
         assert ask("conversations.retrieve", made.id).metadata == {"a": "b"}
     assert fake.failures == []
+
+
+def test_a_response_that_failed_in_its_stream_is_kept_as_it_ended() -> None:
+    with fake_llm.intercept([Reply("Hello there", then=Error("server_error", after_events=4))]):
+        client = openai.OpenAI(max_retries=0)
+        stream = iter(client.responses.create(model="gpt-4o", input="Hi", stream=True))
+        begun: Any = next(stream)
+        with pytest.raises(openai.APIError):
+            list(stream)
+        kept = client.responses.retrieve(begun.response.id)
+    assert (kept.status, kept.error and kept.error.code) == ("failed", "server_error")

@@ -12,7 +12,7 @@ import fake_llm
 from _capability import needs
 from _ids import shown
 from _sdk_clients import HERE, TOOLS, Called, Client, skip_unless_able
-from fake_llm import Disconnect, EndOfStream, Reply, Thinking, ToolCall, sweep
+from fake_llm import Disconnect, EndOfStream, Error, Reply, Thinking, ToolCall, sweep
 
 TEXT = "Zürich 🌞"
 CALLED = Called("get_weather", {"city": "Zürich"})
@@ -60,6 +60,16 @@ def test_no_cut_is_complete(client: Client) -> None:
         turns = turns[::2]
 
     assert {turn.__name__: finish for turn in turns if (finish := ended(client, turn, "stream"))} == {}
+
+
+@pytest.mark.parametrize("client", [client for client in HERE if client.name in list(PROVIDERS)[:8]], ids=shown)
+def test_an_error_between_any_two_events_ends_the_answer(client: Client) -> None:
+    skip_unless_able(client, "stream")
+    turns = sweep.cuts(TURN, then=Error("overloaded"), provider=PROVIDERS[client.name])
+
+    assert len(turns) == sweep._stream(TURN, PROVIDERS[client.name]).settled
+    heard = {turn.__name__: ended(client, turn, "stream") for turn in turns}
+    assert set(heard.values()) <= {None, "ERROR"}, "the word of Cohere, which says it in the event that ends a stream"
 
 
 @clients

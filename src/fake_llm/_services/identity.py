@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange
+from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import Response
 from fake_llm._services._base import Store
 
 __all__ = [
     "GOOGLE_USER",
+    "IBM_ERRORS",
+    "MICROSOFT_ERRORS",
+    "OAUTH_ERRORS",
     "google",
     "google_impersonated",
     "ibm",
@@ -46,6 +50,44 @@ JWT: Final = ".".join(
     )
 )
 """A token of the form that some clients look into."""
+
+
+def _oauth(said: Said) -> dict[str, Any]:
+    return {"error": said.type, "error_description": said.message}
+
+
+def _of_ibm(said: Said) -> dict[str, Any]:
+    return {"errorCode": said.type, "errorMessage": said.message, "context": {"requestId": said.exchange.ids.uuid()}}
+
+
+_REFUSED: Final = {
+    "bad_request": Usual(400, "invalid_grant", "Token has been expired or revoked."),
+    "authentication": Usual(401, "invalid_client", "The OAuth client was not found."),
+    "permission": Usual(403, "access_denied", "Account restricted"),
+    "not_found": Usual(404, "invalid_request", "Not Found"),
+    "rate_limit": Usual(429, "rate_limit_exceeded", "Too many requests."),
+    "server_error": Usual(500, "internal_failure", "Internal failure."),
+    "unavailable": Usual(503, "temporarily_unavailable", "The service is temporarily unavailable."),
+}
+OAUTH_ERRORS: Final = Errors(body=_oauth, usual=_REFUSED)
+"""The form of RFC 6749, 5.2, with Google's words as google-auth 2.63 looks for them (2026-11)."""
+MICROSOFT_ERRORS: Final = Errors(
+    body=_oauth,
+    usual={
+        **_REFUSED,
+        "bad_request": Usual(400, "invalid_grant", "AADSTS70000: The provided grant is invalid or has expired."),
+        "authentication": Usual(401, "invalid_client", "AADSTS7000215: Invalid client secret provided."),
+        "permission": Usual(403, "access_denied", "AADSTS65004: The access was declined."),
+    },
+)
+IBM_ERRORS: Final = Errors(
+    body=_of_ibm,
+    usual={
+        "bad_request": Usual(400, "BXNIM0415E", "Provided API key could not be found."),
+        "authentication": Usual(401, "BXNIM0415E", "Provided API key could not be found."),
+    },
+)
+"""IBM's form, of which ibm-cloud-sdk-core 3.28 reads the message; of its codes that for a wrong key alone is known (2026-11)."""
 
 
 def google(store: Store, exchange: Exchange) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from fake_llm._dialect import CREATED, Delta, Exchange, WireEvent, media, messag
 from fake_llm._dialects import gemini, openai_chat
 from fake_llm._dialects.openai_chat import refused, wrong_type
 from fake_llm._errors import ScriptMismatchError, sentence
+from fake_llm._failures import Usual
 from fake_llm._model import Fault, Request, Response, Usage, View
 from fake_llm._services._base import Memory, Store
 from fake_llm._services._samples import PICTURES, picture
@@ -359,14 +360,22 @@ _BLOCKED: Final = (
 )
 
 
+_ERRORS: Final = replace(
+    openai_chat.ERRORS,
+    usual={
+        **openai_chat.ERRORS.usual,
+        "content_filter": Usual(
+            400, "image_generation_user_error", _BLOCKED, "moderation_blocked", None, "application/json"
+        ),
+    },
+)
+"""Those of chat, but for what is blocked (users reported it from 2025 on)."""
+_BY_MODEL: Final = replace(_ERRORS, encode=_json.pretty)
+
+
 def _failure(exchange: Exchange, error: Error) -> Response:
-    """Those of chat, but for what is blocked (users reported it from 2025 on)."""
-    response = openai_chat.DIALECT.failure(exchange, error)
-    if error.name != "content_filter":
-        return response
-    key = next((value for name, value in response.headers if name == "x-request-id"), "")
-    said = {"message": error.message or _BLOCKED.format(id=key), "type": "image_generation_user_error"}
-    return replace(response, body=_json.pretty({"error": {**said, "param": None, "code": "moderation_blocked"}}))
+    blocked = error.name == "content_filter"
+    return _BY_MODEL.failure(exchange, error) if blocked else openai_chat.DIALECT.failure(exchange, error)
 
 
 OPENAI: Final = replace(
@@ -374,6 +383,7 @@ OPENAI: Final = replace(
     name="openai_images",
     label="OpenAI images",
     failure=_failure,
+    failure_events=_ERRORS.failure_events,
     read=_read,
     check=_check,
     stream=_stream,

@@ -48,7 +48,9 @@ def _asked(exchange: Exchange) -> Mapping[str, Any]:
 
 
 def _missing(kind: str, key: str) -> Error:
-    return Error(404, f"{kind} with id '{key}' not found.")
+    text = f"{kind} with id '{key}' not found."
+    body = {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None}}
+    return Error(404, text, body=body)
 
 
 def _from(exchange: Exchange, resource: str) -> str:
@@ -95,6 +97,11 @@ def _keep_response(store: Store, exchange: Exchange, answer: Response | Fault) -
     if exchange.id is None or not exchange.choices:
         _keep_given(store, answer)
         return
+    failed = _failed(answer)
+    if failed is not None:
+        if _asked(exchange).get("store") is not False:
+            store.shelf("given")[exchange.id] = failed
+        return
     kept = Kept(exchange)
     if _asked(exchange).get("store") is not False:
         store.kept[exchange.id] = kept
@@ -104,6 +111,16 @@ def _keep_response(store: Store, exchange: Exchange, answer: Response | Fault) -
         told = openai_responses.document(exchange.again())["output"]
         for item in (*_items(_asked(exchange).get("input"), exchange.id), *told):
             items[item["id"]] = item
+
+
+_FAILED: Final = re.compile(rb"event: response\.failed\r?\n(?:id:[^\n]*\n)?data: ?([^\r\n]+)")
+
+
+def _failed(answer: Response | Fault) -> _Json | None:
+    """The response as it ended, of a stream in which it failed."""
+    steps = answer.steps if isinstance(answer, Response) else None
+    found = _FAILED.search(b"".join(step for step in steps if isinstance(step, bytes))) if steps else None
+    return None if found is None else (_document(found[1]) or {}).get("response")
 
 
 _GIVEN: Final = re.compile(rb'"id"\s*:\s*"(resp_[^"]+)"')
