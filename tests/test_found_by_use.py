@@ -363,3 +363,43 @@ def test_a_fault_of_the_library_is_no_exception_that_an_sdk_swallows(monkeypatch
         "Report it with the turn and the request; until it is mended, Raw({…}) answers verbatim."
     )
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("value", [1e308, 10**400], ids=["float", "int"])
+def test_a_time_that_nobody_waits(value: float) -> None:
+    with pytest.raises(ScriptError) as caught:
+        Error(429, retry_after=value)
+    assert str(caught.value).splitlines() == [
+        "Error got retry_after= of more than 1000000000 seconds.",
+        "No client waits so long.",
+        "Write retry_after=0.5.",
+    ]
+
+
+def test_an_answer_of_several_has_few_options_of_its_own() -> None:
+    with pytest.raises(ScriptError) as caught:
+        Reply("a", choices=[Reply("b", then=Disconnect(), delay=1)])
+    assert str(caught.value).splitlines() == [
+        "A choice of Reply has delay= and then=.",
+        "An answer of several has check, chunk_size, chunks, finish_reason, logprobs of its own; the rest is for all of them.",
+        "Write delay= on the outer Reply.",
+    ]
+    assert Reply("a", choices=[Reply("b", finish_reason="length", chunk_size=1)]).choices[0].finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"model": "m", "messages": "x", "max_tokens": 1e999}', b'{"messages": ' + b"[" * 900 + b"]" * 900 + b"}"]
+)
+def test_mistral_refuses_what_it_cannot_say_again(raw: bytes) -> None:
+    with fake_llm.intercept(default="a"):
+        found = httpx.post(
+            "https://api.mistral.ai/v1/chat/completions", content=raw, headers={"content-type": "application/json"}
+        )
+    assert found.status_code in (400, 422)
+
+
+def test_a_number_of_answers_that_no_vendor_gives() -> None:
+    body = {"contents": [{"parts": [{"text": "a"}]}], "n": 10**30}
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:generateContent"
+    with fake_llm.intercept(default="a"):
+        assert httpx.post(url, json=body).status_code == 200

@@ -23,7 +23,7 @@ LAYERS = (
     ("_model",),
     ("_form", "_spots", "_turns"),
     ("_dialect", "_options"),
-    ("_claude_blocks", "_failures", "_response_tools", "quirks"),
+    ("_claude_blocks", "_failures", "_gemini_signatures", "_response_tools", "quirks"),
     ("_framing", "_dialects", "_differences", "_validate", "_schema", "_auto", "_tokens", "_vectors"),
     ("_services",),
     ("_endpoints",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -57,6 +58,22 @@ def ask_gemini(model: str = "gemini-3-pro-preview", **asked: Any) -> str | None:
         lambda: client.models.generate_content(model=model, **asked),
         errors.ClientError,
         lambda error: (error.message, (error.code, error.status) == (400, "INVALID_ARGUMENT")),
+    )
+
+
+GEMINI_CHAT = "https://generativelanguage.googleapis.com/v1beta/openai/"
+VERTEX_CHAT = "https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi"
+
+
+def ask_gemini_chat(model: str = "gemini-3-pro-preview", base_url: str = GEMINI_CHAT, **asked: Any) -> str | None:
+    """Google's error is a list on this path."""
+    import openai
+
+    create: Any = openai.OpenAI(base_url=base_url).chat.completions.create
+    return _refusal(
+        lambda: create(model=model, **asked),
+        openai.BadRequestError,
+        lambda error: (error.body[0]["error"]["message"], error.body[0]["error"]["status"] == "INVALID_ARGUMENT"),
     )
 
 
@@ -138,6 +155,24 @@ def _said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
 def _function_call(*, signed: bool = True) -> dict[str, Any]:
     part: dict[str, Any] = {"function_call": {"name": "get_weather", "args": {}}}
     return part | {"thought_signature": b"abc"} if signed else part
+
+
+SIGNED = {"google": {"thought_signature": "QUJD"}}
+
+
+def _signed_chat(*keys: str, signature: Mapping[str, Any] = SIGNED) -> dict[str, Any]:
+    """The first call is signed, as answers have it."""
+    first, *others = [_chat_call(key) for key in keys]
+    return {"role": "assistant", "content": None, "tool_calls": [{**first, "extra_content": signature}, *others]}
+
+
+def _unsigned(position: int) -> str:
+    return (
+        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
+        "and missing thought_signature may lead to degraded model performance. Additional data, function call "
+        f"`default_api:get_weather` , position {position}. Please refer to "
+        "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    )
 
 
 FUNCTION_RESPONSE = {"function_response": {"name": "get_weather", "response": {"result": "sunny"}}}
@@ -313,19 +348,6 @@ REFUSED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any], str]] = {
         {"messages": [HELLO, {"role": "assistant", "content": "Well, "}]},
         "messages: final assistant content cannot end with trailing whitespace",
     ),
-    "anthropic-thoughts-dropped": (
-        ask_anthropic,
-        {
-            "messages": [HELLO, _tool_use("toolu_1"), _results("toolu_1")],
-            "thinking": {"type": "enabled", "budget_tokens": 1024},
-        },
-        (
-            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is "
-            "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
-            "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-            f"requirement, disable `thinking`. Please consult our documentation at {DOCS}"
-        ),
-    ),
     "anthropic-budget": (
         ask_anthropic,
         {"messages": [HELLO], "thinking": {"type": "enabled", "budget_tokens": 2048}},
@@ -347,12 +369,48 @@ REFUSED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any], str]] = {
     "gemini-signature-dropped": (
         ask_gemini,
         {"contents": [QUESTION, _said("model", _function_call(signed=False)), _said("user", FUNCTION_RESPONSE)]},
-        (
-            "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
-            "and missing thought_signature may lead to degraded model performance. Additional data, function call "
-            "`default_api:get_weather` , position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures "
-            "for more details."
-        ),
+        _unsigned(2),
+    ),
+    "gemini-chat-signature-dropped": (
+        ask_gemini_chat,
+        {"messages": [{"role": "system", "content": "Be brief."}, HELLO, _chat("call_1"), _tool("call_1")]},
+        _unsigned(2),
+    ),
+    "gemini-chat-second-step": (
+        ask_gemini_chat,
+        {
+            "messages": [
+                HELLO,
+                _signed_chat("call_1", "call_2"),
+                *(_tool("call_1"), _tool("call_2")),
+                _chat("call_3"),
+                _tool("call_3"),
+            ]
+        },
+        _unsigned(4),
+    ),
+    "gemini-chat-only-the-second-signed": (
+        ask_gemini_chat,
+        {
+            "messages": [
+                HELLO,
+                {
+                    **_chat("call_1"),
+                    "tool_calls": [_chat_call("call_1"), {**_chat_call("call_2"), "extra_content": SIGNED}],
+                },
+                *(_tool("call_1"), _tool("call_2")),
+            ]
+        },
+        _unsigned(2),
+    ),
+    "vertex-chat-signature-dropped": (
+        ask_gemini_chat,
+        {
+            "model": "google/gemini-3-flash-preview",
+            "base_url": VERTEX_CHAT,
+            "messages": [HELLO, _chat("call_1"), _tool("call_1")],
+        },
+        _unsigned(2),
     ),
     "gemini-one-of-two": (
         ask_gemini,
@@ -436,6 +494,8 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
     ),
     "chat-max-tokens": (ask_openai, {"messages": [HELLO], "max_tokens": 5, "stop": ["x"], "temperature": 0}),
     "chat-temperature": (ask_openai, {"messages": [HELLO], "model": "gpt-5", "temperature": 1}),
+    "chat-stop": (ask_openai, {"messages": [HELLO], "model": "o3-mini", "stop": ["x"]}),
+    "responses-odd-ids": (ask_openai, {"input": [{**OUTPUT_ITEM, "call_id": []}, {**CALL_ITEM, "call_id": {}}]}),
     "responses-temperature": (ask_openai, {"input": "Hi", "model": "gpt-5-chat-latest", "temperature": 0}),
     "responses-apart": (ask_openai, {"input": [CALL_ITEM, HELLO, OUTPUT_ITEM]}),
     "responses-strict": (ask_openai, {"input": "Hi", "text": _text_format(STRICT_TOOL)}),
@@ -452,6 +512,13 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
                 {"role": "assistant", "content": [THOUGHT, *_tool_use("toolu_1")["content"]]},
                 _results("toolu_1"),
             ],
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+        },
+    ),
+    "anthropic-thoughts-dropped": (
+        ask_anthropic,
+        {
+            "messages": [HELLO, _tool_use("toolu_1"), _results("toolu_1")],
             "thinking": {"type": "enabled", "budget_tokens": 1024},
         },
     ),
@@ -497,6 +564,48 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
             "contents": [QUESTION, _said("model", _function_call(signed=False)), _said("user", FUNCTION_RESPONSE)],
         },
     ),
+    "gemini-chat-first-signed": (
+        ask_gemini_chat,
+        {"messages": [HELLO, _signed_chat("call_1", "call_2"), _tool("call_1"), _tool("call_2")]},
+    ),
+    "gemini-chat-unsigned-yesterday": (
+        ask_gemini_chat,
+        {"messages": [HELLO, _chat("call_1"), _tool("call_1"), {"role": "assistant", "content": "Sunny."}, HELLO]},
+    ),
+    "gemini-chat-made-up": (
+        ask_gemini_chat,
+        {
+            "messages": [
+                HELLO,
+                _signed_chat("call_1", signature={"google": {"thought_signature": "skip_thought_signature_validator"}}),
+                _tool("call_1"),
+            ]
+        },
+    ),
+    "gemini-chat-2": (
+        ask_gemini_chat,
+        {"model": "gemini-2.5-flash", "messages": [HELLO, _chat("call_1"), _tool("call_1")]},
+    ),
+    "vertex-chat-signed": (
+        ask_gemini_chat,
+        {
+            "model": "google/gemini-3-flash-preview",
+            "base_url": VERTEX_CHAT,
+            "messages": [
+                HELLO,
+                _signed_chat("call_1", signature={"vertex": {"thought_signature": "QUJD"}}),
+                _tool("call_1"),
+            ],
+        },
+    ),
+    "vertex-chat-llama": (
+        ask_gemini_chat,
+        {
+            "model": "meta/llama-4-maverick-17b-128e-instruct-maas",
+            "base_url": VERTEX_CHAT,
+            "messages": [HELLO, _chat("call_1"), _tool("call_1")],
+        },
+    ),
     "bedrock-twice-the-user": (ask_bedrock, {"messages": [_block("user", TEXT), _block("user", TEXT)]}),
     "bedrock-tools": (
         ask_bedrock,
@@ -509,7 +618,13 @@ ACCEPTED: Mapping[str, tuple[Callable[..., str | None], dict[str, Any]]] = {
     "mistral-prefix": (ask_mistral, {"messages": [HELLO, {"role": "assistant", "content": "Well", "prefix": True}]}),
 }
 
-SDK = {ask_openai: "openai", ask_anthropic: "anthropic", ask_gemini: "google-genai", ask_bedrock: "boto3"}
+SDK = {
+    ask_openai: "openai",
+    ask_anthropic: "anthropic",
+    ask_gemini: "google-genai",
+    ask_gemini_chat: "openai",
+    ask_bedrock: "boto3",
+}
 
 
 def _rows(table: Mapping[str, tuple[Any, ...]]) -> list[Any]:
@@ -586,6 +701,41 @@ def test_a_thought_signature_travels_back() -> None:
         answer = client.models.generate_content(model="gemini-3-pro-preview", contents="Weather?", config=config)
     assert answer.text == "It is sunny."
     assert len(fake.calls) == 2
+
+
+@needs("openai")
+@pytest.mark.parametrize("stream", [False, True])
+def test_on_geminis_openai_path_it_travels_with_the_call(*, stream: bool) -> None:
+    import openai
+
+    tools: Any = [{"type": "function", "function": {"name": "get_weather", "parameters": LOOSE_TOOL}}]
+    paris, rome = (ToolCall("get_weather", {"city": city}) for city in ("Paris", "Rome"))
+    script = [[paris, rome], [Thinking("Hm.", signature="REVG"), paris], "It is sunny."]
+    asked: dict[str, Any] = {"model": "gemini-3-pro-preview", "tools": tools}
+    messages: list[Any] = [HELLO]
+    answers: list[Any] = []
+    with fake_llm.intercept(script) as fake:
+        completions = openai.OpenAI(base_url=GEMINI_CHAT, max_retries=0).chat.completions
+        while not answers or answers[-1].tool_calls:
+            if stream:
+                with completions.stream(**asked, messages=messages) as chunks:
+                    answer = chunks.get_final_completion().choices[0].message
+                answer.role = "assistant"  # each delta says it, and the helper adds them up
+            else:
+                answer = completions.create(**asked, messages=messages).choices[0].message
+            answers.append(answer)
+            messages += [answer, *(_tool(call.id) for call in answer.tool_calls or ())]
+        bare = [*messages[:4], _chat("call_1"), _tool("call_1")]
+        with pytest.raises(openai.BadRequestError, match="400") as caught:
+            completions.create(**asked, messages=bare)
+    assert caught.value.body == caught.value.response.json()
+    assert caught.value.response.json()[0]["error"]["message"] == _unsigned(4)
+    assert answers[-1].content == "It is sunny."
+    said = [[(call.model_extra or {}).get("extra_content") for call in each.tool_calls] for each in answers[:2]]
+    assert said[0][1] is None
+    assert base64.b64decode(said[0][0]["google"]["thought_signature"], validate=True)
+    assert said[1] == [{"google": {"thought_signature": "REVG"}}]
+    assert len(fake.calls) == 4
 
 
 def test_hosts_of_which_nothing_is_known_are_lenient() -> None:

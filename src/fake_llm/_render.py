@@ -195,11 +195,15 @@ def _ready(reply: Reply, parts: Sequence[Any], pace: Pace) -> Choice:
     )
 
 
+_MOST_ANSWERS: Final = 1024
+"""More no vendor gives."""
+
+
 def _answers(reply: Reply, exchange: Exchange, view: View) -> tuple[Reply, ...]:
     """One reply for each answer that was asked for: a single one is given `n` times."""
     given = ((reply,) if reply.parts or not reply.choices else ()) + reply.choices
     asked = view.params.get("n")
-    count = asked if isinstance(asked, int) and not isinstance(asked, bool) and asked > 0 else 1
+    count = asked if isinstance(asked, int) and not isinstance(asked, bool) and 0 < asked <= _MOST_ANSWERS else 1
     if len(given) > 1 and not exchange.asked.dialect.choices:
         raise ScriptMismatchError(
             sentence(

@@ -1092,8 +1092,21 @@ def _no_edit(edit: Any) -> ScriptError:
     )
 
 
+_OF_A_CHOICE: Final = frozenset({"finish_reason", "chunk_size", "chunks", "logprobs", "check"})
+"""What each answer of several has of its own; the rest is one for all of them."""
+
+
 def _as_choice(value: Any) -> Reply:
     if isinstance(value, Reply):
+        own = {name for name, default in _REPLY_DEFAULTS.items() if getattr(value, name) not in (default, None)}
+        if more := sorted(own - _OF_A_CHOICE):
+            raise ScriptError(
+                sentence(
+                    f"A choice of Reply has {' and '.join(f'{name}=' for name in more)}.",
+                    f"An answer of several has {', '.join(sorted(_OF_A_CHOICE))} of its own; the rest is for all of them.",
+                    f"Write {more[0]}= on the outer Reply.",
+                )
+            )
         return value
     if isinstance(value, (list, tuple)):
         return Reply(*value)
@@ -1288,6 +1301,10 @@ def check_stalls(events: Sequence[Any], where: str) -> None:
         )
 
 
+_LONGEST: Final = 10**9
+"""Seconds: more fit into no header and no clock."""
+
+
 def check_number(value: Any, where: str, name: str) -> None:
     """Refuse what isn't `None` or seconds, 0 or more."""
     if value is None:
@@ -1295,6 +1312,14 @@ def check_number(value: Any, where: str, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
         raise ScriptError(
             sentence(f"{where} got {name}={value!r}.", "A time is in seconds, 0 or more.", f"Write {name}=0.5.")
+        )
+    if value > _LONGEST:
+        raise ScriptError(
+            sentence(
+                f"{where} got {name}= of more than {_LONGEST} seconds.",
+                "No client waits so long.",
+                f"Write {name}=0.5.",
+            )
         )
 
 

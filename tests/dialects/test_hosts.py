@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -474,6 +474,46 @@ def test_gemini_says_the_role_in_each_delta_and_no_content_beside_a_call() -> No
     assert opening.keys() == {"role", "tool_calls"}
     assert end == {"role": "assistant"}
     assert "content" not in answered("gemini", PARIS)["choices"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "calls"),
+    [
+        (["x"], None, []),
+        ([Thinking("Hm.", signature="QUJD"), "x"], "QUJD", []),
+        ([Thinking("Hm.", signature="not base64"), PARIS], None, ["bm90IGJhc2U2NA=="]),
+        ([Thinking("Hm.", signature="QUJD"), "x", PARIS], "QUJD", [...]),
+        ([PARIS, ROME], None, [..., None]),
+        ([PARIS, Thinking("Hm."), ROME], None, [..., ...]),
+        (
+            [replace(PARIS, extra={"extra_content": {"google": {"thought_signature": "REVG"}}}), ROME],
+            None,
+            ["REVG", None],
+        ),
+    ],
+)
+def test_gemini_3_signs_the_first_call_and_what_a_thought_precedes(
+    said: list[Any], message: str | None, calls: list[Any]
+) -> None:
+    def signature(one: dict[str, Any]) -> Any:
+        return one["extra_content"]["google"]["thought_signature"] if "extra_content" in one else None
+
+    whole = answered("gemini", said, model="gemini-3-pro-preview")["choices"][0]["message"]
+    *opening, end = deltas(streamed("gemini", said, model="gemini-3-pro-preview"))
+    streamed_calls = [call for delta in opening for call in delta.get("tool_calls", ())]
+    assert not any("extra_content" in delta for delta in opening)
+    assert signature(whole) == signature(end) == message
+    for found in (whole.get("tool_calls", []), streamed_calls):
+        assert [
+            ... if signature(call) and want is ... else signature(call) for call, want in zip(found, calls, strict=True)
+        ] == calls
+        assert all(next(iter(call)) == "extra_content" for call in found if "extra_content" in call)
+
+
+def test_gemini_before_3_signs_nothing_of_its_own() -> None:
+    said = [Thinking("Hm."), PARIS]
+    assert "extra_content" not in json.dumps(answered("gemini", said, model="gemini-2.5-flash"))
+    assert "extra_content" not in json.dumps(streamed("gemini", said, model="gemini-2.5-flash"))
 
 
 def test_writer_never_says_null_for_content() -> None:

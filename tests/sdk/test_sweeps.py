@@ -70,7 +70,7 @@ def test_an_error_between_any_two_events_ends_the_answer(client: Client) -> None
 
     assert len(turns) == sweep._stream(TURN, PROVIDERS[client.name]).settled
     heard = {turn.__name__: ended(client, turn, "stream") for turn in turns}
-    assert set(heard.values()) <= {None, "error"}, "Cohere says it in the event that ends a stream"
+    assert set(heard.values()) <= {None, "ERROR"}, "the word of Cohere, which says it in the event that ends a stream"
 
 
 @clients

@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote_plus, unquote, urlsplit
 
-from fake_llm import _json
+from fake_llm import _gemini_signatures, _json
 from fake_llm._dialect import (
     Choice,
     Delta,
@@ -552,12 +552,6 @@ _RATINGS: Final = (
     {"category": "HARM_CATEGORY_SEXUALLY_EXPLICIT", "probability": "NEGLIGIBLE"},
 )
 _PART_KEYS: Final = frozenset({"thoughtSignature", "thought", "partMetadata", "videoMetadata", "mediaResolution"})
-_NEW: Final = re.compile(r"gemini-(?:[3-9]|(?:flash|flash-lite|pro)-latest)")
-"""Models whose function calls have ids and are always signed (recorded 2026-08; the `-latest` names meant Gemini 3.6)."""
-
-_OWN: Final = base64.b64encode(b"fake_llm signature").decode()
-_OWN_HIDDEN: Final = base64.b64encode(b"fake_llm redaction").decode()
-"""How the signatures begin that we make up, so that they aren't taken for scripted ones when they are read back."""
 
 
 def _numbers(words: str, first: int = 1) -> dict[str, int]:
@@ -611,7 +605,7 @@ class _Writer:
         self.numbers = "enum-encoding=int" in exchange.request.headers.get("accept", "").replace(" ", "") or (
             "enum-encoding" in exchange.request.url
         )
-        self.new = _NEW.search(model(exchange.request, None)) is not None
+        self.new = _gemini_signatures.signs(model(exchange.request, None))
         self.invocations = _wants_invocations(exchange.body)
         self.tier = _tier(exchange)
         self._asked = _modalities_asked(exchange.body)
@@ -686,7 +680,7 @@ class _Writer:
         return found
 
     def signature(self, hidden: bool = False) -> str:
-        return (_OWN_HIDDEN if hidden else _OWN) + base64.b64encode(self.exchange.ids.take(60)).decode()
+        return _gemini_signatures.made(self.exchange.ids, hidden)
 
     def call(self, part: ToolCall) -> dict[str, Any]:
         call: dict[str, Any] = {"name": part.name, "args": _arguments(part)}
@@ -813,7 +807,7 @@ def _parts_of(writer: _Writer, choice: Choice, whole: bool, sources: _Sources) -
         if isinstance(part, Thinking):
             follower = choice.parts[places[0]] if places else None
             own = isinstance(follower, ToolCall) and "thoughtSignature" in (follower.extra or {})
-            signature = _base64(part.signature)
+            signature = _gemini_signatures.in_base64(part.signature)
             if signature is None and not own and (writer.new or part.redacted or isinstance(follower, ToolCall)):
                 signature = writer.signature(part.redacted)
             alone = follower is None or own or isinstance(follower, Thinking)
@@ -895,16 +889,6 @@ def _text_pieces(choice: Choice, index: int, whole: bool, sources: _Sources) -> 
     if not isinstance(part, Citation):
         sources.say(text)
     return _pieces(choice, index, text, whole)
-
-
-_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}==|[A-Za-z0-9+/_-]{3}=)?")
-
-
-def _base64(signature: str | None) -> str | None:
-    """A scripted signature as the field's type demands: SDKs refuse what isn't base64."""
-    if signature is None or _BASE64.fullmatch(signature):
-        return signature
-    return base64.b64encode(signature.encode("utf-8", "surrogatepass")).decode()
 
 
 def _pieces(choice: Choice, index: int, text: str, whole: bool) -> list[str]:
@@ -1834,7 +1818,7 @@ def _add_part(found: list[Any], part: Mapping[str, Any]) -> None:
         before = found[-1] if found else None
         if isinstance(before, Thinking) and before.signature is None and not before.redacted:
             found[-1] = Thinking(before.text, _foreign(signature))
-        elif not signature.startswith(_OWN):
+        elif not signature.startswith(_gemini_signatures.OWN):
             found.append(Thinking("", _foreign(signature), redacted=True))
     if read is not None:
         found.append(read)
@@ -1875,7 +1859,7 @@ def _ran(before: Any, result: Mapping[str, Any]) -> ServerTool:
 
 def _foreign(signature: str | None) -> str | None:
     """A signature unless it is one that we made up."""
-    return None if signature is None or signature.startswith((_OWN, _OWN_HIDDEN)) else signature
+    return None if signature is None or _gemini_signatures.made_here(signature) else signature
 
 
 def _bytes_of(data: Any) -> bytes | None:

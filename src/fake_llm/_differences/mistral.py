@@ -17,6 +17,7 @@ from typing import Any, Final
 from fake_llm._dialect import CREATED, Delta, Exchange, Ids
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, thinks
+from fake_llm._errors import ScriptError
 from fake_llm._failures import Errors, Said, Usual, spent
 from fake_llm._model import HeaderItems, Request
 from fake_llm._turns import Error, Refusal, Thinking
@@ -298,7 +299,10 @@ def _refused(*details: dict[str, Any]) -> Error | None:
     if not details:
         return None
     text = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in details)
-    return Error(422, text, body={"detail": list(details)})
+    try:
+        return Error(422, text, body={"detail": list(details)})
+    except ScriptError:  # what was sent can't be sent back
+        return Error(422, text, body={"detail": [{**item, "input": None} for item in details]})
 
 
 def _wrong(kind: str, where: tuple[Any, ...], message: str, value: Any) -> dict[str, Any]:

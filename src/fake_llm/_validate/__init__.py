@@ -27,6 +27,8 @@ _RULES: Final[Mapping[tuple[str, str], Rules]] = {
     **dict.fromkeys((("anthropic_messages", name) for name in _ANTHROPIC), anthropic.messages),
     ("gemini", "gemini"): gemini.contents,
     ("gemini", "vertex"): gemini.contents,
+    ("openai_chat", "gemini"): gemini.chat,
+    ("openai_chat", "vertex"): gemini.chat,
     ("bedrock_converse", "bedrock"): bedrock.converse,
     ("openai_chat", "mistral"): mistral.chat,
 }

@@ -1,7 +1,8 @@
 """Gemini and Vertex: function calls, their responses, and the signatures that Gemini 3 wants back.
 
 The texts of 2025 and 2026, as users quote them; where signatures have to be stands in the documentation of thought
-signatures (2026-11): on the first function call of each step since the user last said something.
+signatures (2026-11): on the first function call of each step since the user last said something. On the OpenAI path
+the same text comes (2025-11); what else that path refuses is not known.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fake_llm._dialect import Exchange, dicts, reach
 from fake_llm._model import Message
 from fake_llm._turns import Error
 
-__all__ = ["contents"]
+__all__ = ["chat", "contents"]
 
 _SIGNED: Final = re.compile(r"(?:^|/)gemini-[3-9]")
 _ORDER: Final = (
@@ -38,6 +39,39 @@ def contents(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
     if text is None and _SIGNED.search(exchange.model):
         text = _unsigned(turns)
     return None if text is None else Error("bad_request", text)
+
+
+def chat(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
+    """`POST /chat/completions` on the OpenAI path, whose messages are contents in other words."""
+    if not _SIGNED.search(exchange.model):
+        return None
+    given = [_content(item) for item in dicts(exchange.body["messages"]) if item.get("role") not in _INSTRUCTS]
+    text = _unsigned(_turns(given))
+    return None if text is None else Error("bad_request", text)
+
+
+_INSTRUCTS: Final = ("system", "developer")
+
+
+def _content(item: Mapping[str, Any]) -> dict[str, Any]:
+    if item.get("role") in ("tool", "function"):
+        return {"role": "user", "parts": [{"functionResponse": {}}]}
+    if item.get("role") != "assistant":
+        return {"role": "user", "parts": [{"text": item.get("content")}]}
+    beside = _signature(item)
+    calls = [call for call in dicts(item.get("tool_calls")) if isinstance(call.get("function"), dict)]
+    parts = [
+        {"functionCall": call["function"], "thoughtSignature": _signature(call) or (None if number else beside)}
+        for number, call in enumerate(calls)
+    ]
+    return {"role": "model", "parts": [{"text": item.get("content")}, *parts]}
+
+
+def _signature(said: Mapping[str, Any]) -> Any:
+    """Under `google`, as documented, or `vertex`, as users report (2026-07); bare, as previews of 2025 had it as well."""
+    spaces = said.get("extra_content")
+    places = [said, *(spaces.values() if isinstance(spaces, dict) else ())]
+    return next((found for each in dicts(places) if (found := each.get("thought_signature"))), None)
 
 
 def _turns(given: list[Any]) -> list[tuple[str, list[Mapping[str, Any]]]]:

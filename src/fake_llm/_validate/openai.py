@@ -35,12 +35,21 @@ _REASONS: Final = re.compile(r"(?:o1|o3|o3-mini|o4-mini|gpt-5|gpt-5-mini|gpt-5-n
 _UNSUPPORTED: Final = {"max_tokens": " Use 'max_completion_tokens' instead.", "stop": ""}
 
 
+_STOPPING: Final = ("o1", "o3-mini")
+"""Those of them that may take `stop`."""
+
+
+def _reasons(exchange: Exchange) -> bool:
+    """Whether the model is one of them; a deployment of Azure may have any name."""
+    return exchange.provider == "openai" and _REASONS.fullmatch(exchange.model) is not None
+
+
 def _unsupported(exchange: Exchange) -> Error | None:
     """`stop` is recorded (2026-01), `max_tokens` documented, the temperature quoted by many users."""
-    if exchange.provider not in _STRICT or not _REASONS.fullmatch(exchange.model):
+    if not _reasons(exchange):
         return None
     for name, instead in _UNSUPPORTED.items():
-        if exchange.body.get(name) is not None:
+        if exchange.body.get(name) is not None and not (name == "stop" and exchange.model.startswith(_STOPPING)):
             text = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
             return refused(text, name, "unsupported_parameter")
     wanted = exchange.body.get("temperature")
@@ -109,7 +118,7 @@ def responses(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
 
 def _unsupported_there(exchange: Exchange) -> Error | None:
     wanted = exchange.body.get("temperature")
-    if wanted is None or wanted == 1 or not _REASONS.fullmatch(exchange.model):
+    if wanted is None or wanted == 1 or not _reasons(exchange):
         return None
     return refused("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
 
@@ -124,8 +133,9 @@ def _unpaired(items: list[Mapping[str, Any]], earlier: tuple[Message, ...]) -> E
         return None  # what it refers to may be either
     before = {call.id for said in earlier for call in said.tool_calls}
     settled = {found.id for said in earlier for found in said.tool_results}
-    called = {item.get("call_id"): item["type"] for item in items if item.get("type") in _CALLS}
-    results = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
+    items = [item for item in items if isinstance(item.get("call_id"), str)]
+    called = {item["call_id"]: item["type"] for item in items if item.get("type") in _CALLS}
+    results = {item["call_id"] for item in items if item.get("type") in _OUTPUTS}
     for item in items:
         kind = item.get("type")
         if kind in _OUTPUTS and item.get("call_id") not in called and item.get("call_id") not in before:
