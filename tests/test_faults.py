@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import json
 import socket
@@ -415,12 +416,21 @@ def test_a_stall_on_requests_without_a_time_out_says_so() -> None:
         (TimeoutError("write"), httpx.WriteTimeout, "timed out"),
         (TimeoutError("pool"), httpx.PoolTimeout, "timed out"),
         (TimeoutError("total"), httpx.ReadTimeout, "timed out"),
+        (TimeoutError("Connect"), httpx.ConnectTimeout, "timed out"),
+        (TimeoutError("WRITE"), httpx.WriteTimeout, "timed out"),
         (TimeoutError("too slow"), httpx.ReadTimeout, "too slow"),
         (ConnectionRefusedError, httpx.ConnectError, "refused"),
         (socket.gaierror, httpx.ConnectError, "not known"),
         (socket.gaierror(-3, "try again"), httpx.ConnectError, "try again"),
         (ssl.SSLCertVerificationError, httpx.ConnectError, "CERTIFICATE_VERIFY_FAILED"),
         (ssl.SSLError("handshake"), httpx.ConnectError, "handshake"),
+        (ssl.SSLEOFError, httpx.ConnectError, "EOF occurred in violation of protocol"),
+        (ssl.SSLEOFError(8, "no end"), httpx.ConnectError, "no end"),
+        (ssl.SSLZeroReturnError, httpx.ConnectError, "has been closed"),
+        (ssl.SSLSyscallError(5, "system"), httpx.ConnectError, "system"),
+        (ssl.SSLWantReadError(2, "more"), httpx.ConnectError, "more"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), httpx.ConnectError, "No route to host"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), httpx.ConnectError, "Network is unreachable"),
         (ConnectionResetError, httpx.ReadError, "reset by peer"),
         (ConnectionAbortedError(), httpx.RemoteProtocolError, "without sending a response"),
         (http.client.RemoteDisconnected("bye"), httpx.RemoteProtocolError, "bye"),
@@ -447,6 +457,56 @@ def test_the_time_out_of_a_phase_is_the_clients_own_seconds(phase: str, waited: 
         with pytest.raises(httpx.TimeoutException):
             httpx.post(CHAT.place(), json=CHAT.body(), timeout=timeout)
         assert fake.calls[0].waited == waited
+
+
+@needs("requests")
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (ssl.SSLEOFError(8, "EOF occurred"), "SSLError"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "ConnectionError"),
+    ],
+    ids=shown,
+)
+def test_requests_has_what_the_system_said(error: OSError, name: str) -> None:
+    import requests
+
+    with fake_llm.intercept([error]), pytest.raises(requests.exceptions.ConnectionError) as caught:
+        requests.post(CHAT.place(), json=CHAT.body())
+    assert type(caught.value).__name__ == name
+    assert str(error.strerror) in str(caught.value)
+    assert type(error).__name__ in str(caught.value) or name == "ConnectionError"
+
+
+@needs("aiohttp")
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "ClientConnectorError"),
+        (ssl.SSLEOFError(8, "EOF occurred"), "ClientConnectorSSLError"),
+        (ssl.SSLCertVerificationError(1, "self-signed"), "ClientConnectorCertificateError"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), "ClientConnectorError"),
+    ],
+    ids=shown,
+)
+@pytest.mark.asyncio
+async def test_aiohttp_has_the_number_that_the_system_gave(error: OSError, name: str) -> None:
+    import aiohttp
+
+    with fake_llm.intercept([error]):
+        async with aiohttp.ClientSession() as session:
+            with pytest.raises(aiohttp.ClientConnectionError) as caught:
+                await session.post(CHAT.place(), json=CHAT.body())
+    assert type(caught.value).__name__ == name
+    inner = getattr(caught.value, "certificate_error", None) or getattr(caught.value, "os_error", None)
+    assert inner is error
+
+
+@pytest.mark.parametrize("error", [OSError("x"), OSError(errno.ENOENT, "No such file"), PermissionError(1, "no")])
+def test_what_is_no_error_of_a_connect_is_raised_as_it_is(error: OSError) -> None:
+    with fake_llm.intercept([error]), pytest.raises(type(error)) as caught:
+        CHAT.post()
+    assert caught.value is error
 
 
 class OwnResetError(ConnectionResetError):

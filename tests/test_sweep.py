@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import pickle
 import re
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -255,9 +258,16 @@ def test_what_happens_at_a_place(then: Any, words: set[str]) -> None:
         (lambda: sweep.cuts(Reply("x", then=Stall())), "got a turn with then="),
         (lambda: sweep.cuts("x", then=Stall(3)), "goes on and is complete"),
         (lambda: sweep.cuts("x", then=Error(500, after_events=1)), "without a place"),
-        (lambda: sweep.cuts("x", then=Disconnect(after_bytes=0)), "without a place"),
         (lambda: sweep.cuts("x", then=TimeoutError()), "got then=TimeoutError"),  # type: ignore[arg-type]
         (lambda: sweep.cuts("x", then=Disconnect(after_bytes=3)), "without a place"),
+        (lambda: sweep.cuts("x", then=Disconnect(after_bytes=0)), "without a place"),
+        (lambda: sweep.cuts("x", then=Stall(after_events=0)), "without a place"),
+        (lambda: sweep.cuts("x", then=[]), r"got then=\[\]"),
+        (lambda: sweep.cut_turns("x", then=()), r"got then=\(\)"),
+        (lambda: sweep.cuts(Reply("x", edit=lambda events: [])), "returned no events"),
+        (lambda: sweep.splits(Reply("x", edit=lambda events: []), provider="anthropic"), "returned no events"),
+        (lambda: sweep.cuts(Reply("x", edit=lambda events: [*events, Stall(1, after_events=1)])), "where it stands"),
+        (lambda: sweep.cuts(Reply("x", choices=["y"]), provider="anthropic"), "gives one answer"),
         (lambda: sweep.cuts("x", every="word"), "got every='word'"),  # type: ignore[arg-type]
         (lambda: sweep.cuts("x", provider="nobody"), "got provider='nobody'"),
         (lambda: sweep.cuts(Image(b"png")), "can't carry Image"),
@@ -267,6 +277,24 @@ def test_what_happens_at_a_place(then: Any, words: set[str]) -> None:
 def test_what_has_no_stream_is_refused(wrong: Any, match: str) -> None:
     with pytest.raises(ScriptError, match=match):
         wrong()
+
+
+def test_an_edit_that_leaves_nothing_is_refused_inside_of_a_test() -> None:
+    @PACE
+    @given(sweep.cut_turns(Reply("x", edit=lambda events: [])))
+    def drawn(turn: Any) -> None:
+        raise AssertionError(turn)
+
+    with pytest.raises(ScriptError, match="returned no events"):
+        drawn()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda turn: pickle.loads(pickle.dumps(turn))])
+def test_a_copy_has_the_name_and_the_place(copied: Any) -> None:
+    for turn in (*sweep.cuts("Hü"), *sweep.splits("Hü")):
+        same = copied(turn)
+        assert (same, same.__name__) == (turn, turn.__name__)
+        assert sent(CHAT, same) == sent(CHAT, turn)
 
 
 def test_a_list_of_parts_and_structured_output_are_turns() -> None:
@@ -379,6 +407,62 @@ async def test_failures_of_a_coroutine() -> None:
 
     with pytest.raises(AssertionError, match=r"^UnscriptedCallError: "):
         await asks()
+
+
+def test_failures_of_a_generator() -> None:
+    @sweep.as_assertions()
+    def asks(first: int) -> Iterator[Any]:
+        try:
+            given = yield first
+        except KeyError:
+            given = "thrown"
+        yield given
+        with fake_llm.intercept():
+            CHAT.post()
+
+    steps: Any = asks(1)
+    assert [next(steps), steps.send(2)] == [1, 2]
+    with pytest.raises(AssertionError, match=r"^UnscriptedCallError: "):
+        next(steps)
+    steps = asks(1)
+    next(steps)
+    assert steps.throw(KeyError()) == "thrown"
+    steps.close()
+
+
+@pytest.mark.asyncio
+async def test_failures_of_an_async_generator() -> None:
+    closed = []
+
+    @sweep.as_assertions()
+    async def asks(first: int) -> AsyncIterator[Any]:
+        try:
+            try:
+                given = yield first
+            except KeyError:
+                given = "thrown"
+            yield given
+            async with fake_llm.intercept(), httpx.AsyncClient() as client:
+                await client.post(CHAT.place(False), json=CHAT.body())
+        finally:
+            closed.append(first)
+
+    steps: Any = asks(1)
+    assert [await anext(steps), await steps.asend(2)] == [1, 2]
+    with pytest.raises(AssertionError, match=r"^UnscriptedCallError: "):
+        await anext(steps)
+    steps = asks(2)
+    await anext(steps)
+    assert await steps.athrow(KeyError()) == "thrown"
+    await steps.aclose()
+    assert closed == [1, 2]
+
+    @sweep.as_assertions()
+    async def counts() -> AsyncIterator[int]:
+        yield 1
+        yield 2
+
+    assert [number async for number in counts()] == [1, 2]
 
 
 def test_strategies_take_a_turn_or_a_strategy() -> None:

@@ -230,6 +230,7 @@ class Fault:
             gone without a word), `disconnect` (the peer closed before or in the middle of the body) or `raise`.
         message: The text of the library's own exception.
         error: The exception to raise as it is, for the kind `raise`.
+        cause: What the system said, with its number, for a library that hands that on.
         delay: Seconds to wait first.
     """
 
@@ -237,6 +238,7 @@ class Fault:
     message: str = ""
     error: BaseException | None = None
     delay: float = 0.0
+    cause: OSError | None = None
 
 
 USUAL: Mapping[str, str] = {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -36,7 +37,7 @@ from fake_llm._model import (
 )
 from fake_llm._options import Options, Pace
 from fake_llm._schema import misfit
-from fake_llm._script import Broken, Verbatim
+from fake_llm._script import Broken, Verbatim, is_unreached
 from fake_llm._services._base import Store
 from fake_llm._spots import Spot
 from fake_llm._tokens import estimate
@@ -604,11 +605,12 @@ def events_of(reply: Reply, exchange: Exchange, endpoint: Endpoint, options: Opt
     assert wire is not None, "a dialect that streams has a wire in its row"
     content, closing = map(_copies, _events(exchange, endpoint))
     events: list[Any] = [*content, *closing]
+    ending = _Ending.of(content, closing)
     if reply.edit is not None:
         events, _ = _silences(_edit(reply.edit, events))
     framing = pace.framing or PLAIN
     end = wire.end(framing)
-    return [*wire.encode(events, framing), *([end] if end else [])], _settled(content, closing, events)
+    return [*wire.encode(events, framing), *([end] if end else [])], ending.found(events)
 
 
 def _said_in_events(
@@ -629,14 +631,16 @@ def _said_in_events(
     if not placed and not goes_on:
         closing = failed
     silences: dict[int, float] = {}
-    if reply.edit is None:
-        events = [*content, *closing]
-    else:
+    if reply.edit is not None:
         content, closing = _copies(content), _copies(closing)
-        events, silences = _silences(_edit(reply.edit, [*content, *closing]))
+    ending = _Ending.of(content, closing) if _at_a_spot(then) else None
+    events = [*content, *closing]
+    if reply.edit is not None:
+        events, silences = _silences(_edit(reply.edit, events))
     pauses = _added_up(silences, _pauses(events, interval) if interval else {})
     if then is not None and placed:
-        return _in_events(events, then, failed, wire, pauses, framing, exchange, _settled(content, closing, events))
+        settled = ending.found(events) if ending else len(events)
+        return _in_events(events, then, failed, wire, pauses, framing, exchange, settled)
     pieces = wire.encode(events, framing)
     end = then.data if isinstance(then, Garbage) else wire.end(framing) if goes_on else b""
     steps = _steps(events, pieces, end, pauses, then, closing, framing)
@@ -650,10 +654,73 @@ def _copies(events: list[Any]) -> list[Any]:
     return [copy.deepcopy(event) for event in events]
 
 
-def _settled(content: list[Any], closing: list[Any], events: list[Any]) -> int:
-    """Up to how many events an answer isn't complete: the last of them says why the model ended."""
-    last = closing[0] if closing else content[-1] if content else None
-    return next((count for count, event in enumerate(events, 1) if event is last), len(events))
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """The event that says why the model ended, and how to know it again after an edit has had all of them.
+
+    Attributes:
+        before: The events before it.
+        last: The event.
+        after: How many come after it.
+        said: The strings that it alone has, each with its key; taken down before an edit alters them.
+    """
+
+    before: list[Any]
+    last: Any
+    after: int
+    said: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, content: list[Any], closing: list[Any]) -> _Ending:
+        before, last = (content, closing[0]) if closing else (content[:-1], content[-1] if content else None)
+        said = frozenset(_strings(last)).difference(*map(_strings, before))
+        return cls(before, last, max(0, len(closing) - 1), said)
+
+    def found(self, events: list[Any]) -> int:
+        """Up to how many events an answer isn't complete; where that can't be known, rather too few than too many."""
+        for count, event in enumerate(events, 1):
+            if _same(event, self.last) or self._is_said_in(event):
+                return count
+        foreign = (
+            count for count, event in enumerate(events, 1) if not any(_same(event, known) for known in self.before)
+        )
+        least = next(foreign, len(events))  # what is left as it was doesn't complete an answer
+        return max(least, min(len(self.before) + 1, len(events) - self.after))
+
+    def _is_said_in(self, event: Any) -> bool:
+        if isinstance(event, (str, bytes)):
+            text = event if isinstance(event, str) else event.decode("utf-8", "replace")
+            return any(
+                re.search(rf"{re.escape(_json.text(key))}\s*:\s*{re.escape(_json.text(value))}", text)
+                for key, value in self.said
+            )
+        return not self.said.isdisjoint(_strings(event))
+
+
+def _same(event: Any, other: Any) -> bool:
+    if event is other:
+        return True
+    return isinstance(event, (str, bytes)) is isinstance(other, (str, bytes)) and bool(event == other)
+
+
+def _strings(event: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """All strings of an event, each with its key."""
+    if isinstance(event, Event):
+        yield from _strings(event.payload)
+    elif isinstance(event, Mapping):
+        for name, value in event.items():
+            yield from _strings(value, str(name))
+    elif isinstance(event, (list, tuple)):
+        for item in event:
+            yield from _strings(item, key)
+    elif isinstance(event, str) and key:
+        yield key, event
+
+
+def _at_a_spot(then: Then | None) -> bool:
+    """Whether its place is one that a sweep counted."""
+    places = (getattr(then, name, None) for name in ("after_bytes", "after_events"))
+    return any(isinstance(place, Spot) for place in places)
 
 
 def _begin(exchange: Exchange, endpoint: Endpoint) -> None:
@@ -1150,8 +1217,18 @@ _BENEATH: Final[Mapping[str, FaultKind]] = {
     "socket.gaierror": "dns",
     "ssl.SSLCertVerificationError": "certificate",
     "ssl.SSLError": "tls",
+    "ssl.SSLEOFError": "tls",
+    "ssl.SSLSyscallError": "tls",
+    "ssl.SSLWantReadError": "tls",
+    "ssl.SSLWantWriteError": "tls",
+    "ssl.SSLZeroReturnError": "tls",
 }
-"""The exceptions of the standard library that become the client's own; a class that extends one is raised as it is."""
+"""The exceptions of the standard library that become the client's own; a class of yours that extends one is raised as it is."""
+_USUAL: Final[Mapping[str, str]] = {
+    "ssl.SSLEOFError": "[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol (_ssl.c:1006)",
+    "ssl.SSLZeroReturnError": "TLS/SSL connection has been closed (EOF) (_ssl.c:1006)",
+}
+"""What the system says of those that were written without a text, where it isn't what it says of all of their kind."""
 
 
 def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
@@ -1159,13 +1236,18 @@ def _broken(turn: Broken, timeouts: Timeouts) -> Rendered:
     text = str(error) if error.args else ""  # without any, those of TLS say "()"
     kind = type(error)
     if kind is TimeoutError:
-        if text in _PHASES:
-            return Rendered(Fault(_PHASES[text]), waited=getattr(timeouts, text) or 0.0)
+        phase = text.lower()
+        if phase in _PHASES:
+            return Rendered(Fault(_PHASES[phase]), waited=getattr(timeouts, phase) or 0.0)
         patience, seconds = _patience(timeouts)
         return Rendered(Fault(patience, text), waited=seconds or 0.0)
-    beneath = _BENEATH.get(f"{kind.__module__}.{kind.__qualname__}")
+    if is_unreached(error):
+        return Rendered(Fault("connect", text, cause=error))
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    beneath = _BENEATH.get(name)
     if beneath is not None:
-        return Rendered(Fault(beneath, text))
+        cause = error if isinstance(error, OSError) and error.errno is not None else None
+        return Rendered(Fault(beneath, text or _USUAL.get(name, ""), cause=cause))
     waited = 0.0
     name = kind.__name__
     if "Timeout" in name:

@@ -7,6 +7,7 @@ order of declaration, then the default. A function turn that returns `None` pass
 from __future__ import annotations
 
 import difflib
+import errno
 import inspect
 import re
 import threading
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from fake_llm import _json
 from fake_llm._call import Call, fits
@@ -48,6 +49,7 @@ __all__ = [
     "as_script",
     "as_turn",
     "is_fault",
+    "is_unreached",
 ]
 
 __tracebackhide__ = True  # pytest leaves these frames out of a report
@@ -82,7 +84,22 @@ class Broken:
 
 def is_fault(error: BaseException) -> bool:
     """Whether a function that raises it scripts a fault: it is what the standard library raises of a connection."""
-    return isinstance(error, (TimeoutError, ConnectionError)) or type(error).__module__ in ("socket", "ssl")
+    if isinstance(error, (TimeoutError, ConnectionError)) or type(error).__module__ in ("socket", "ssl"):
+        return True
+    return is_unreached(error)
+
+
+def is_unreached(error: BaseException) -> TypeGuard[OSError]:
+    """Whether it is what a connect fails with where Python has no class of its own for that."""
+    return type(error) is OSError and error.errno in _UNREACHED
+
+
+_UNREACHED: Final = frozenset(
+    getattr(errno, name)
+    for name in ("EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EADDRNOTAVAIL")
+    if hasattr(errno, name)
+)
+"""What a connect fails with that has no class of its own in Python."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class Spot(int):
 
     def found(self, pieces: Sequence[bytes], count: int, *, packed: bool = False) -> int:
         """The same place in the first `count` of these events: never behind all the bytes of one of them."""
+        if not pieces:
+            return 0
         starts = [0, *itertools.accumulate(map(len, pieces))]
         if self.letter is not None and not packed:
             letters = [

@@ -1281,7 +1281,16 @@ def check_text(value: Any, where: str) -> None:
 
 
 def check_stalls(events: Sequence[Any], where: str) -> None:
-    """Refuse a silence among wire events that never ends: what stands behind it would never be sent."""
+    """Refuse a silence among wire events that never ends, or that has a place of its own besides that in the list."""
+    for item in events:
+        if isinstance(item, Stall) and not (item.after_bytes is None and item.after_events is None):
+            raise ScriptError(
+                sentence(
+                    f"{where} got {item!r} among its events.",
+                    "It comes where it stands in the list.",
+                    f"Write Stall({'' if item.seconds is None else item.seconds}) there, or then={item!r}.",
+                )
+            )
     if any(isinstance(item, Stall) and item.seconds is None for item in events):
         raise ScriptError(
             sentence(

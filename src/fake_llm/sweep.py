@@ -13,8 +13,8 @@ import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
@@ -68,6 +68,15 @@ class Swept(Reply):
         object.__setattr__(swept, "__name__", name)
         return swept
 
+    def __getstate__(self) -> list[Any]:
+        """For a copy or a pickle: the fields, and the name."""
+        return [getattr(self, field) for field in (*Reply.__slots__, "__name__")]
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """What `__getstate__` gave."""
+        for field, value in zip((*Reply.__slots__, "__name__"), state, strict=True):
+            object.__setattr__(self, field, value)
+
     def _repr_pretty_(self, printer: Any, _: bool) -> None:
         """How Hypothesis shows it."""
         printer.text(repr(self))
@@ -100,8 +109,8 @@ def cuts(
     True
     """
     reply = _reply(turn, "cuts")
-    stream = _stream(reply, provider)
-    return [_broken(reply, kind, spot) for spot in stream.cuts(every) for kind in _breaks(then) if _can_be(kind, spot)]
+    kinds, stream = list(_breaks(then)), _stream(reply, provider)
+    return [_broken(reply, kind, spot) for spot in stream.cuts(every) for kind in kinds if _can_be(kind, spot)]
 
 
 def splits(turn: Any, *, every: Every = "event", provider: str = "openai") -> list[Swept]:
@@ -231,15 +240,45 @@ class as_assertions(AbstractContextManager[None]):
             raise failed from error
 
     def __call__(self, decorated: Decorated, /) -> Decorated:
-        """The same function, sync or async, each call of which is such a block."""
-        if inspect.iscoroutinefunction(decorated):
+        """The same function, sync or async, each call of which is such a block; of a generator all that it does."""
+        if inspect.isasyncgenfunction(decorated):
+
+            @functools.wraps(decorated)
+            async def iterated(*args: Any, **options: Any) -> AsyncGenerator[Any, Any]:
+                with self:
+                    async with aclosing(decorated(*args, **options)) as items:
+                        step = items.asend(None)
+                        while True:
+                            try:
+                                item = await step
+                            except StopAsyncIteration:
+                                return
+                            try:
+                                given = yield item
+                            except GeneratorExit:
+                                raise
+                            except BaseException as thrown:  # noqa: BLE001 - the generator decides what becomes of it
+                                step = items.athrow(thrown)
+                            else:
+                                step = items.asend(given)
+
+            made: Any = iterated
+        elif inspect.isgeneratorfunction(decorated):
+
+            @functools.wraps(decorated)
+            def generated(*args: Any, **options: Any) -> Any:
+                with self:
+                    return (yield from decorated(*args, **options))
+
+            made = generated
+        elif inspect.iscoroutinefunction(decorated):
 
             @functools.wraps(decorated)
             async def awaited(*args: Any, **options: Any) -> Any:
                 with self:
                     return await decorated(*args, **options)
 
-            made: Any = awaited
+            made = awaited
         else:
 
             @functools.wraps(decorated)
@@ -282,25 +321,52 @@ def _is_byte(every: Any) -> bool:
 
 
 def _stream(reply: Reply, provider: str) -> _Stream:
-    """What a turn is streamed as, to a request as plain as can be."""
+    """What a turn is streamed as, to a request as plain as the turn can bear."""
     name, endpoint = _endpoint(provider)
-    path, body = _ASKED[endpoint.dialect.name]
+    refused: FakeLLMFailure | None = None
+    for asked in _bodies(reply, endpoint):
+        try:
+            pieces, settled = _answered(reply, name, endpoint, asked)
+        except FunctionTurnError as failure:
+            raise failure.original from None
+        except FakeLLMFailure as failure:
+            refused = refused or failure
+        except (LookupError, AttributeError, TypeError):  # a host that reads more of a path than there is
+            if provider == endpoint.dialect.name:
+                raise
+            return _stream(reply, endpoint.dialect.name)
+        else:
+            if settled:
+                return _Stream(tuple(pieces), settled)
+            raise ScriptError(
+                sentence(
+                    f"A sweep got {clipped(repr(reply), 200)}.",
+                    "Its edit= returned no events, so there is nothing to cut.",
+                    "Write an edit that leaves some of them.",
+                )
+            )
+    raise ScriptError(str(refused)) from None
+
+
+def _answered(reply: Reply, name: str, endpoint: Endpoint, body: Mapping[str, Any]) -> tuple[list[bytes], int]:
+    """The events of the answer to a request."""
     raw = orjson.dumps(body)
+    path, _ = _ASKED[endpoint.dialect.name]
     request = Request("POST", f"https://sweep.invalid{path}", Headers(), raw, "none")
     digest = hashlib.blake2b(raw).digest()
-    exchange = Exchange(name, Asked(request, endpoint.dialect, body, digest), Ids(digest), "m", stream=True)
-    unchecked = reply.replace(check=False, then=None)
-    try:
-        pieces, settled = events_of(unchecked, exchange, endpoint, Options.of({}))
-    except FunctionTurnError as failure:
-        raise failure.original from None
-    except FakeLLMFailure as failure:
-        raise ScriptError(str(failure)) from None
-    except (LookupError, AttributeError, TypeError):  # a host that reads more of a path than there is
-        if provider == endpoint.dialect.name:
-            raise
-        return _stream(reply, endpoint.dialect.name)
-    return _Stream(tuple(pieces), settled)
+    exchange = Exchange(name, Asked(request, endpoint.dialect, dict(body), digest), Ids(digest), "m", stream=True)
+    return events_of(reply.replace(check=False, then=None), exchange, endpoint, Options.of({}))
+
+
+def _bodies(reply: Reply, endpoint: Endpoint) -> Iterator[dict[str, Any]]:
+    """The request that a turn is the answer to: for as many choices; for its usage too, where an edit wants that."""
+    _, body = _ASKED[endpoint.dialect.name]
+    count = len(reply.choices) + bool(reply.parts or not reply.choices)
+    if count > 1 and endpoint.dialect.choices:
+        body = body | ({"generationConfig": {"candidateCount": count}} if "contents" in body else {"n": count})
+    yield body
+    if reply.edit is not None and endpoint.dialect.name == "openai_chat":
+        yield body | {"stream_options": {"include_usage": True}}
 
 
 def _endpoint(provider: str) -> tuple[str, Endpoint]:
@@ -366,6 +432,12 @@ def _reply(turn: Any, where: str) -> Reply:
 
 def _breaks(then: Any) -> Iterator[Break]:
     kinds = then if isinstance(then, (list, tuple)) else [then]
+    if not kinds:
+        raise ScriptError(
+            sentence(
+                f"A sweep got then={then!r}.", "Nothing would be broken, so nothing tested.", "Write then=Disconnect()."
+            )
+        )
     for kind in kinds:
         if not isinstance(kind, THEN_TYPES) or _is_placed(kind):
             raise ScriptError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import fake_llm
 from _capability import needs
 from _ids import shown
 from _sdk_clients import HERE, TOOLS, Called, Client, skip_unless_able
-from fake_llm import Disconnect, EndOfStream, Error, Reply, Thinking, ToolCall, sweep
+from fake_llm import Disconnect, EndOfStream, Error, Event, Reply, Thinking, ToolCall, quirks, sweep
 
 TEXT = "Zürich 🌞"
 CALLED = Called("get_weather", {"city": "Zürich"})
@@ -265,3 +266,101 @@ def test_thoughts_are_cut_as_well() -> None:
     turns = sweep.cuts(Reply(Thinking("Hmm"), "Grüße"), then=Disconnect(), provider="anthropic")
 
     assert list(taken_for_complete(on_anthropic, True, turns)) == []
+
+
+def rebuilt(events: list[Any]) -> list[Any]:
+    """The same events as other objects, as code that goes through JSON makes them."""
+    return [
+        Event(event.name, rebuilt([event.payload])[0])
+        if isinstance(event, Event)
+        else json.loads(json.dumps(event))
+        if isinstance(event, dict)
+        else event
+        for event in events
+    ]
+
+
+def marked(events: list[Any]) -> list[Any]:
+    """None of them as it was."""
+    return [
+        Event(event.name, event.payload | {"x_mark": 1})
+        if isinstance(event, Event)
+        else event | {"x_mark": 1}
+        if isinstance(event, dict)
+        else event
+        for event in rebuilt(events)
+    ]
+
+
+@apps
+@pytest.mark.parametrize("edit", [rebuilt, marked])
+def test_no_cut_of_an_edited_answer_is_complete(provider: str, app: App, edit: Any) -> None:
+    turn = ANSWER.replace(edit=edit)
+
+    late = sweep.cuts(turn, then=EndOfStream(), provider=provider)[-6:]
+    assert list(taken_for_complete(app, True, late)) == []
+    assert list(taken_for_complete(app, False, late)), "who doesn't look takes what was said until then"
+    with fake_llm.intercept([turn]):
+        assert app(True) == "Grüße"
+
+
+def reworded(events: list[Any]) -> list[Any]:
+    """All are others, there are more of them, and the reason is one that nobody knows."""
+    text = json.dumps(marked(events)).replace('"end_turn"', '"sated"')
+    return [": hello\n\n", *json.loads(text), {"type": "ping"}]
+
+
+def written(events: list[Any]) -> list[Any]:
+    """As text, with more behind it."""
+    return [*(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events), ": over\n\n"]
+
+
+@needs("anthropic")
+@pytest.mark.parametrize("edit", [reworded, written])
+def test_no_cut_of_an_answer_that_has_become_another_is_complete(edit: Any) -> None:
+    turns = sweep.cuts(ANSWER.replace(edit=edit), then=EndOfStream(), provider="anthropic")
+
+    assert list(taken_for_complete(on_anthropic, True, turns[-9:])) == []
+    with fake_llm.intercept([ANSWER.replace(edit=edit)]):
+        assert on_anthropic(True) == "Grüße"
+
+
+@needs("anthropic")
+def test_an_answer_without_its_end_is_cut_in_all_its_events() -> None:
+    turns = sweep.cuts(ANSWER.replace(edit=lambda events: events[:-2]), then=EndOfStream(), provider="anthropic")
+
+    assert turns[-1].__name__.startswith("end-of-stream-in-event-6-of-6")
+    assert list(taken_for_complete(on_anthropic, True, turns)) == []
+
+
+@needs("openai")
+def test_several_answers_are_cut_before_the_first_is_complete() -> None:
+    def finished(turn: Any) -> set[int]:
+        with fake_llm.intercept([turn]):
+            stream = chat().chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "Hi"}], stream=True, n=3
+            )
+            return {choice.index for chunk in stream for choice in chunk.choices if choice.finish_reason}
+
+    answers = Reply("one two", choices=["three", Reply("four five", finish_reason="length")])
+    assert [finished(turn) for turn in sweep.cuts(answers, then=EndOfStream())[::2] if finished(turn)] == []
+    assert finished(sweep.splits(answers)[0]) == {0, 1, 2}
+
+
+@needs("openai")
+@pytest.mark.parametrize("quirk", [quirks.usage_with_finish(), quirks.cumulative_usage()], ids=shown)
+def test_quirks_of_usage_are_cut_for_code_that_asks_for_it(quirk: Any) -> None:
+    def finish(turn: Any) -> str | None:
+        with fake_llm.intercept([turn]):
+            stream = chat().chat.completions.create(
+                model="gpt-5",
+                messages=[{"role": "user", "content": "Hi"}],
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            found = [choice.finish_reason for chunk in stream for choice in chunk.choices if choice.finish_reason]
+            return found[0] if found else None
+
+    turns = sweep.cuts(Reply("one two", edit=quirk), then=EndOfStream())
+    assert [turn.__name__ for turn in turns if finish(turn)] == []
+    assert finish(Reply("one two", edit=quirk)) == "stop"

@@ -203,9 +203,9 @@ def unreached(fault: Fault, pool: Any) -> Exception | None:
         case "dns":
             return exceptions.NewConnectionError(pool, said)
         case "certificate":
-            return exceptions.SSLError(ssl.SSLCertVerificationError(1, said))
+            return exceptions.SSLError(fault.cause or ssl.SSLCertVerificationError(1, said))
         case "tls":
-            return exceptions.SSLError(ssl.SSLError(1, said))
+            return exceptions.SSLError(fault.cause or ssl.SSLError(1, said))
         case "reset":
             gone = ConnectionResetError(errno.ECONNRESET, fault.message or "Connection reset by peer")
             return exceptions.ProtocolError("Connection aborted.", gone)

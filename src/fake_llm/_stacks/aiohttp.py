@@ -421,16 +421,17 @@ def _error(fault: Fault, req: Any, disconnected: str = "") -> BaseException:
             return aiohttp.ConnectionTimeoutError(fault.message or f"Connection timeout to host {req.url}")
         case "connect":
             refused = ConnectionRefusedError(errno.ECONNREFUSED, fault.message or "Connect call failed")
-            return aiohttp.ClientConnectorError(req.connection_key, refused)
+            return aiohttp.ClientConnectorError(req.connection_key, fault.cause or refused)
         case "dns":
             unknown = socket.gaierror(socket.EAI_NONAME, fault.message or "Name or service not known")
             kind = getattr(aiohttp, "ClientConnectorDNSError", aiohttp.ClientConnectorError)  # new in 3.11
-            return kind(req.connection_key, unknown)
+            return kind(req.connection_key, fault.cause or unknown)
         case "certificate":
             untrusted = ssl.SSLCertVerificationError(1, fault.message or USUAL["certificate"])
-            return aiohttp.ClientConnectorCertificateError(req.connection_key, untrusted)
+            return aiohttp.ClientConnectorCertificateError(req.connection_key, fault.cause or untrusted)
         case "tls":
-            return aiohttp.ClientConnectorSSLError(req.connection_key, ssl.SSLError(1, fault.message or USUAL["tls"]))
+            failed = ssl.SSLError(1, fault.message or USUAL["tls"])
+            return aiohttp.ClientConnectorSSLError(req.connection_key, fault.cause or failed)
         case "reset":
             return aiohttp.ClientOSError(errno.ECONNRESET, fault.message or "Connection reset by peer")
         case "disconnect":
