@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import sys
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -430,6 +431,8 @@ def test_A41_all_four_operations_beside_moto(on_aws: Any) -> None:
 
 @needs("boto3")
 def test_A42_the_stubber_has_no_stream_of_events() -> None:
+    if "sentry_sdk.integrations.boto3" in sys.modules:
+        pytest.skip("Sentry, once switched on in a process, fails on what the stubber gives in place of a stream")
     stub, exceptions = importlib.import_module("botocore.stub"), importlib.import_module("botocore.exceptions")
     client = importlib.import_module("boto3").client(
         "bedrock-runtime", "us-east-1", aws_access_key_id="k", aws_secret_access_key="s"
