@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import sys
 import json
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, aclosing
