@@ -74,7 +74,7 @@ ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools
 )
 def test_goes_where_the_request_asks(fields: dict[str, Any], where: str):
     with fake_llm.intercept([SUNNY]):
-        message = post(**fields).json()["choices"][0]["message"]
+        message = post("Write JSON.", **fields).json()["choices"][0]["message"]
     if where == TEXT:
         assert json.loads(message["content"]) == SUNNY
         assert not message.get("tool_calls")

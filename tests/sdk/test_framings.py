@@ -108,8 +108,11 @@ def outcome(client: Client, mode: str, framing: Framing) -> str:
     return "as said" if answer.text == TEXT and answer.tool_calls == (CALLED,) else "something else"
 
 
+SPLITS = ("characters split between reads",)
+
+
 def every_option(client: Client, mode: str) -> None:
-    skip_unless_able(client, mode)
+    skip_unless_able(client, mode, SPLITS)
     names = OPTIONS if mode == "stream" else OF_A_BODY
     heard = {name: outcome(client, mode, Framing(**OPTIONS[name])) for name in names}
 
@@ -159,7 +162,7 @@ ROWS = pairwise({name: values for name, values in FACTORS.items() if len(values)
 
 
 def options_together(client: Client, mode: str) -> None:
-    skip_unless_able(client, mode)
+    skip_unless_able(client, mode, SPLITS)
     rows = list(together(client, mode))
 
     assert {framing: outcome(client, mode, framing) for framing in rows} == dict.fromkeys(rows, "as said")
