@@ -362,6 +362,7 @@ class Rule:
         pace: What the rule says about its replies.
         used: How often it has answered.
         gate: A text without which it fits no call, by the name of its condition: what is looked at first.
+        aside: Whether it is for housekeeping, which it has to name: a pattern never means it.
     """
 
     predicates: tuple[Callable[[Call], Any], ...] = ()
@@ -380,6 +381,7 @@ class Rule:
     pace: Pace = field(default_factory=Pace)
     used: int = 0
     gate: tuple[str, str] | None = None
+    aside: bool = False
 
     @property
     def left(self) -> float:
@@ -399,11 +401,6 @@ class Rule:
         """How many things it asks for."""
         asked = (getattr(self, name) for name in _CONDITIONS)
         return len(self.predicates) + sum(1 for value in asked if value is not None)
-
-    @property
-    def aside(self) -> bool:
-        """Whether it is for housekeeping, which it has to name: a pattern never means it."""
-        return isinstance(self.operation, str) and self.operation in SIDE_OPERATIONS
 
     def next(self) -> Turn:
         """Its next turn, which is used by this."""
@@ -430,6 +427,7 @@ class Rule:
             _check_pattern(name, getattr(self, name))
         asked = ((name, getattr(self, name)) for name in _TEXTS)
         self.gate = next(((name, wanted) for name, wanted in asked if isinstance(wanted, str)), None)
+        self.aside = isinstance(self.operation, str) and self.operation in SIDE_OPERATIONS
 
     @property
     def over(self) -> str | None:
