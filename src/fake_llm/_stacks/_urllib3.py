@@ -39,7 +39,8 @@ def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
     kept = getattr(given, "_dict", None)  # botocore 1.44 (2026-11): values by objects that compare without case
     if isinstance(kept, dict):
         return [(str(key), value) for key, value in kept.items()]
-    return given.items()  # type: ignore[no-any-return]
+    items: Iterable[tuple[Any, Any]] = given.items()
+    return items
 
 
 _USUAL: dict[tuple[Any, Any], tuple[str, str]] = {}

@@ -24,17 +24,19 @@ def chat(exchange: Exchange, earlier: tuple[Message, ...]) -> Error | None:
     return (
         _unsupported(exchange)
         or _unanswered(list(dicts(body["messages"])))
-        or (_chat_schemas(body) if exchange.provider in _STRICT else None)
-        or _without_the_word(body.get("response_format"), body["messages"])
+        or (_of_openai(body) if exchange.provider in _STRICT else None)
     )
+
+
+def _of_openai(body: Mapping[str, Any]) -> Error | None:
+    """What DeepSeek, which says the same of calls and results, says in other words or not at all."""
+    return _chat_schemas(body) or _without_the_word(body.get("response_format"), body["messages"])
 
 
 _STRICT: Final = ("openai", "azure")
 _REASONS: Final = re.compile(r"(?:o1|o3|o3-mini|o4-mini|gpt-5|gpt-5-mini|gpt-5-nano)(?:-\d{4}-\d\d-\d\d)?")
 """Models that refuse some parameters (2026-11); others may as well."""
 _UNSUPPORTED: Final = {"max_tokens": " Use 'max_completion_tokens' instead.", "stop": ""}
-
-
 _STOPPING: Final = ("o1", "o3-mini")
 """Those of them that may take `stop`."""
 
