@@ -7,6 +7,7 @@ and nothing that cuts across vendors: pacing, faults, strictness and the journal
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -141,6 +142,11 @@ class Ids:
         self._pool = seed
         self._count = 0
 
+    @property
+    def seed(self) -> bytes:
+        """What all of them come from: `Ids` of it gives the same ones from the first on."""
+        return self._seed
+
     def copy(self) -> Ids:
         """Another one that gives the same ids from here on."""
         other = Ids(self._seed)
@@ -166,6 +172,10 @@ class Ids:
     def hex(self, count: int) -> str:
         """Small hexadecimal digits."""
         return self.take((count + 1) // 2).hex()[:count]
+
+    def base64(self, count: int) -> str:
+        """Letters of both cases, digits, `-` and `_`."""
+        return base64.urlsafe_b64encode(self.take((count * 3 + 3) // 4)).decode()[:count]
 
     def uuid(self) -> str:
         """A version 4 UUID."""

@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
-from fake_llm import _blocks, _environment
+from fake_llm import _blocks, _environment, _stencils
 from fake_llm._call import Call, Calls, retry_count
 from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import RETRIED, Endpoint, Provider
@@ -68,7 +68,7 @@ from fake_llm._script import (
     is_fault,
 )
 from fake_llm._services._base import Store
-from fake_llm._tokens import input_tokens
+from fake_llm._tokens import input_tokens, tokens
 from fake_llm._turns import Embedding, Error, Framing, Reply
 from fake_llm._validate import refusal
 
@@ -85,6 +85,16 @@ STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 _NO_PACE: Final = Pace()
 MADE_UP: Final = Reply()
 """Answers what isn't chat when no rule does: its dialect makes up the parts."""
+
+
+class _Arrival(NamedTuple):
+    """A request, where it leads, its parsed body, and by what its stencil is found."""
+
+    request: Request
+    route: Route
+    endpoint: Endpoint | None
+    body: Any
+    key: _stencils.Key | None
 
 
 @dataclass(slots=True)
@@ -111,6 +121,7 @@ class FakeLLM:
 
     def __init__(self, script: Any = (), /, **options: Unpack[BlockOptions]) -> None:
         self._options = Options.of(options)
+        self._usual = self._options.usual
         self._script = Script(as_script(script), _default(self._options))
         self._routes = Routes(self._options.hosts)
         self._calls = Calls()
@@ -270,6 +281,7 @@ class FakeLLM:
         """
         copied = FakeLLM()
         copied._options = Options.of(options, self._options)
+        copied._usual = copied._options.usual
         copied._forbids = self._forbids
         copied._script = self._script.copy()
         if "default" in options:
@@ -397,7 +409,10 @@ class FakeLLM:
             request: What came.
             provider: Who answers where the host isn't known.
         """
-        exchange = self._exchange(request, provider)
+        arrival = self._arrival(request, provider)
+        if arrival.key is not None and (filled := self._filled(arrival)) is not None:
+            return filled
+        exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
             while True:
@@ -413,7 +428,10 @@ class FakeLLM:
 
     async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
-        exchange = self._exchange(request, provider)
+        arrival = self._arrival(request, provider)
+        if arrival.key is not None and (filled := self._filled(arrival)) is not None:
+            return filled
+        exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
             while True:
@@ -429,12 +447,45 @@ class FakeLLM:
 
     # --- one exchange ---
 
-    def _exchange(self, request: Request, provider: str | None) -> Generator[Awaitable[Any], Any, Response | Fault]:
+    def _arrival(self, request: Request, provider: str | None) -> _Arrival:
+        """Where a request leads, and whether its answer may be a stencil's."""
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
         body = parsed(request)
         endpoint = None if route.endpoint is None else route.endpoint.of_body(body)
+        key = None
+        if self._usual and endpoint is not None and not self._forbids:
+            key = _stencils.key_of(endpoint, route.provider.name, request.url, body)
+        return _Arrival(request, route, endpoint, body, key)
+
+    def _filled(self, arrival: _Arrival) -> Response | None:
+        """The answer to a plain request by a plain text, where enough of its kind were written; `None` for any other."""
+        request, route, _, body, key = arrival
+        assert key is not None
+        stencil = _stencils.found(key, request)
+        script = self._script
+        if stencil is None or self._failed:
+            return None
+        digest = _digest(request)
+        asked = Asked(request, stencil.endpoint.dialect, body, digest)
+        with script.lock:
+            text = _stencils.plain_text(script.queue[0]) if script.queue else None
+            if text is None:
+                return None
+            call, ids = self._entered(asked, route.provider, stencil.endpoint, stencil.model, stream=False)
+            call.reply = script.take(call.index)
+        usage = Usage(stencil.base + key.tokens, tokens(text))
+        call.usage = usage
+        call._choices = stencil.choices(text)
+        call._response, known_by = stencil.answer(text, usage, ids)
+        if known_by is not None:
+            self._store.answered[known_by] = call
+        asked.forget()
+        return call._response
+
+    def _exchange(self, arrival: _Arrival) -> Generator[Awaitable[Any], Any, Response | Fault]:
+        request, route, endpoint, body, key = arrival
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
         ):  # an SDK's own errand asks no model
@@ -448,6 +499,8 @@ class FakeLLM:
             else:
                 refused = self._refused(exchange, endpoint, call)
                 rendered = refused or (yield from self._generated(exchange, endpoint, call))
+                if key is not None and refused is None:
+                    _stencils.learn(key, exchange, endpoint, call.reply, rendered.answer)
         except FakeLLMFailure as failure:
             return self._failure(failure, exchange, endpoint, call)
         except Exception as error:  # noqa: BLE001 - an SDK would retry and swallow it
@@ -457,8 +510,7 @@ class FakeLLM:
 
     def _arrived(self, request: Request, provider: Provider, endpoint: Endpoint, body: Any) -> tuple[Exchange, Call]:
         dialect = endpoint.dialect
-        digest = hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
-        asked = Asked(request, dialect, body, digest)
+        asked = Asked(request, dialect, body, _digest(request))
         chat = endpoint.operation == "chat"
         model, stream = "", False
         if chat or endpoint.service is None or not endpoint.side:
@@ -466,6 +518,16 @@ class FakeLLM:
                 model, stream = dialect.model(request, body), dialect.stream(request, body)
             except (KeyError, TypeError, ValueError, AttributeError, IndexError):  # the vendor's to refuse
                 model, stream = "", False
+        call, ids = self._entered(
+            asked, provider, endpoint, model, stream=stream and (chat or endpoint.wire is not None)
+        )
+        return Exchange(provider.name, asked, ids, model, call.stream), call
+
+    def _entered(
+        self, asked: Asked, provider: Provider, endpoint: Endpoint, model: str, *, stream: bool
+    ) -> tuple[Call, Ids]:
+        """The entry in the journal, and where the ids of the answer come from."""
+        digest = asked.digest
         with self._script.lock:
             occurrence = self._seen[digest] = self._seen.get(digest, 0) + 1
             calls = self._side_calls if endpoint.side else self._calls
@@ -476,13 +538,13 @@ class FakeLLM:
                 provider=provider.name,
                 operation=endpoint.operation,
                 model=model,
-                stream=stream and (chat or endpoint.wire is not None),
+                stream=stream,
             )
             thread, running = here()
             call._origin = thread, id(running)
             calls._append(call)
         ids = Ids(digest if occurrence == 1 else hashlib.blake2b(b"%d" % occurrence, key=digest).digest())
-        return Exchange(provider.name, asked, ids, model, call.stream), call
+        return call, ids
 
     def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
         """The vendor's own refusal of a malformed request, or of one over the context window."""
@@ -931,6 +993,11 @@ def _run(awaitable: Awaitable[Any]) -> Any:
 def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
     """What a retry shares with the call that it repeats: the request, and the thread and task it comes from."""
     return exchange.asked.digest, threading.current_thread(), task()
+
+
+def _digest(request: Request) -> bytes:
+    """What tells a request from any other: the same for a retry."""
+    return hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
 
 
 def _repeated(request: Request) -> bytes:

@@ -36,6 +36,9 @@ class Pace:
         check_type(self.framing, (Framing,), where, "framing", "framing=Framing(split=1)")
 
 
+_NO_PACE: Final = Pace()
+
+
 class BlockOptions(TypedDict, total=False):
     """The options of a block as type checkers see them in `**options`; told by `fake_llm.intercept`."""
 
@@ -83,6 +86,11 @@ class Options:
     env: bool = True
     pace: Pace = field(init=False, repr=False, compare=False)
     """What the block says about every reply."""
+
+    @property
+    def usual(self) -> bool:
+        """Whether nothing that it says has a part in the answer to a request that is as it should be."""
+        return self.pace == _NO_PACE and self.context_window is None and self.cost is None and self.validate
 
     def __post_init__(self) -> None:
         pace = Pace(
