@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
 from fake_llm import _blocks, _environment, _stencils
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
+from fake_llm._dialect import Asked, Choice, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -477,7 +477,7 @@ class FakeLLM:
             call.reply = script.take(call.index)
         usage = Usage(stencil.base + key.tokens, tokens(text))
         call.usage = usage
-        call._choices = stencil.choices(text)
+        call._choices = (Choice((text,), "stop"),)
         call._response, known_by = stencil.answer(text, usage, ids)
         if known_by is not None:
             self._store.answered[known_by] = call
@@ -997,13 +997,10 @@ def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
 
 def _digest(request: Request) -> bytes:
     """What tells a request from any other: the same for a retry."""
-    return hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
-
-
-def _repeated(request: Request) -> bytes:
-    """What of a body is the same in a retry."""
-    # a form begins with its boundary; headers are read where they must be only, for all of them have to be made then
-    return without_boundary(request) if request.body.startswith(b"--") else request.body
+    body = request.body
+    if body.startswith(b"--"):  # a form begins with its boundary, of which a retry has another
+        body = without_boundary(request)
+    return hashlib.blake2b(body, key=request.url.encode()[-64:]).digest()
 
 
 def _default(options: Options) -> Turn | None:

@@ -87,11 +87,17 @@ class Headers(Mapping[str, str]):
     def get(self, key: str, default: _Default, /) -> str | _Default: ...
     def get(self, key: str, default: Any = None, /) -> Any:
         """The value of a name; of headers that are looked into once, only this one is made ready."""
-        if self._lower is None:
-            name, size = key.lower(), len(key)
-            found = [value for given, value in self._given if len(given) == size and _text(given).lower() == name]
-            return default if not found else _text(found[0]) if len(found) == 1 else self._map()[name]
-        return self._lower.get(key.lower(), default)
+        name = key.lower()
+        if self._lower is not None:
+            return self._lower.get(name, default)
+        size = len(name)
+        found = None
+        for given, value in self._given:
+            if len(given) == size and _text(given).lower() == name:
+                if found is not None:
+                    return self._map()[name]
+                found = value
+        return default if found is None else _text(found)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._map()

@@ -16,7 +16,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from fake_llm import _json
-from fake_llm._dialect import Asked, Choice, Exchange, Ids
+from fake_llm._dialect import Asked, Exchange, Ids, Spelling
 from fake_llm._endpoints import Endpoint
 from fake_llm._model import HeaderItems, Headers, Request, Response, Usage
 from fake_llm._options import Options, Pace
@@ -54,14 +54,14 @@ def plain_text(turn: Any) -> str | None:
 _ROLES: Final = frozenset({"user", "system", "developer", "assistant", "model"})
 
 
-def _texts(body: Any) -> tuple[str, str, list[str]] | None:
+def _texts(body: Any) -> tuple[str, list[str], list[str]] | None:
     """The field of the conversation, how its messages are said, and their texts; `None` where it is more than plain texts."""
     field = "messages"
     messages = body.get(field)
     if messages is None:
         field = "contents"
         messages = body.get(field)
-    if type(messages) is not list or not messages:
+    if type(messages) is not list:
         return None
     said: list[str] = []
     texts: list[str] = []
@@ -73,7 +73,7 @@ def _texts(body: Any) -> tuple[str, str, list[str]] | None:
         if role not in _ROLES:
             return None
         text = item.get("content")
-        form = "text"
+        form = ""
         if type(text) is not str:
             form = "parts" if text is None else "blocks"
             inner = item.get("parts") if text is None else text
@@ -82,23 +82,23 @@ def _texts(body: Any) -> tuple[str, str, list[str]] | None:
             text = inner[0].get("text")
             if type(text) is not str:
                 return None
-        if not text.strip():
+        if not text or text.isspace():
             return None  # some vendors refuse it
-        said.append(f"{role} {form}")
+        said += role, form
         texts.append(text)
-    return (field, ",".join(said), texts) if role == "user" else None
+    return (field, said, texts) if role == "user" else None
 
 
 def key_of(endpoint: Endpoint, provider: str, url: str, body: Any) -> Key | None:
     """By what the stencil of a request is found; `None` for a request that can have none."""
-    if type(body) is not dict or body.get("stream") or endpoint.operation != "chat" or endpoint.service is not None:
+    if type(body) is not dict or endpoint.operation != "chat" or endpoint.service is not None or body.get("stream"):
         return None
     found = _texts(body)
     if found is None:
         return None
     field, said, texts = found
-    rest = {name: value for name, value in body.items() if name != field}
-    return Key((id(endpoint), provider, url, said, _json.compact(rest)), sum(map(tokens, texts)))
+    rest = _json.compact({name: value for name, value in body.items() if name != field})
+    return Key((id(endpoint), provider, url, rest, *said), sum([tokens(text) for text in texts]))
 
 
 def _other_texts(body: Mapping[str, Any], mark: str) -> dict[str, Any]:
@@ -123,17 +123,23 @@ _FIXED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Holes:
-    """A template of `%` and where each of its values is found; `None` picks none."""
+    """A template of `%` and what picks its values; one without holes picks none."""
 
-    template: str | bytes
+    template: str
     pick: Callable[[Sequence[Any]], Any] | None
 
-    def filled(self, values: Sequence[Any]) -> Any:
-        template: Any = self.template
-        return template if self.pick is None else template % self.pick(values)
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    """An id of an answer: how it is written, the bytes that it is written from, how many characters it has."""
+
+    write: Callable[[bytes], str]
+    start: int
+    end: int
+    count: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Stencil:
     """An answer of which text, ids and tokens are filled in.
 
@@ -142,7 +148,8 @@ class Stencil:
         model: The model the request names.
         base: Tokens of the request beside those of its texts.
         heard: The headers of the request that the answer hangs on, with what they said.
-        ids: How each id is made, in order: a method of `Ids` and its arguments.
+        ids: Its ids, in order.
+        drawn: The bytes that they are written from.
         headers: Those of the answer.
         changing: The places of those that aren't always the same, each with its name and value.
         body: The body.
@@ -154,7 +161,8 @@ class Stencil:
     model: str
     base: int
     heard: tuple[tuple[str, str | None], ...]
-    ids: tuple[tuple[str, tuple[int, ...]], ...]
+    ids: tuple[_Id, ...]
+    drawn: int
     headers: HeaderItems
     changing: tuple[tuple[int, str, _Holes], ...]
     body: _Holes
@@ -163,26 +171,30 @@ class Stencil:
 
     def answers(self, request: Request) -> bool:
         """Whether the headers are those it was cut for."""
-        return all(request.headers.get(name) == value for name, value in self.heard)
-
-    def choices(self, text: str) -> tuple[Choice, ...]:
-        """What the journal keeps of the answer."""
-        return (Choice((text,), "stop"),)
+        get = request.headers.get
+        for name, value in self.heard:
+            if get(name) != value:
+                return False
+        return True
 
     def answer(self, text: str, usage: Usage, ids: Ids) -> tuple[Response, str | None]:
         """The answer, and the id by which a later request can build on it."""
-        texts = [getattr(ids, method)(*arguments) for method, arguments in self.ids]
+        drawn = ids.take(self.drawn)
         given, written = usage.input_tokens, usage.output_tokens
-        values = [self.write(text)[1:-1], given, written, given + written, *map(str.encode, texts)]
+        values: list[Any] = [self.write(text)[1:-1].decode(), given, written, given + written]
+        values += [one.write(drawn[one.start : one.end])[: one.count] for one in self.ids]
         headers = self.headers
-        shown = [*values[:_FIXED], *texts]
         if self.changing:
             changed = list(headers)
             for place, name, holes in self.changing:
-                changed[place] = name, holes.filled(shown)
+                changed[place] = name, _filled(holes, values)
             headers = tuple(changed)
-        key = None if self.known_by is None else self.known_by.filled(shown)
-        return Response(200, headers, self.body.filled(values)), key
+        key = None if self.known_by is None else _filled(self.known_by, values)
+        return Response(200, headers, _filled(self.body, values).encode()), key
+
+
+def _filled(holes: _Holes, values: Sequence[Any]) -> str:
+    return holes.template if holes.pick is None else holes.template % holes.pick(values)
 
 
 # --- cutting one --------------------------------------------------------------------------------
@@ -215,36 +227,21 @@ def learn(key: Key, exchange: Exchange, endpoint: Endpoint, turn: Any, answer: A
 
 
 class _Noted(Ids):
-    """Ids that note how each was made."""
+    """Ids that note how each was made, and what it is."""
 
-    __slots__ = ("made",)
+    __slots__ = ("made", "values")
 
     def __init__(self, seed: bytes) -> None:
         super().__init__(seed)
-        self.made: list[tuple[str, tuple[int, ...], str]] = []
+        self.made: list[_Id] = []
+        self.values: list[str] = []
 
-    def _note(self, method: str, *arguments: int) -> str:
-        plain = Ids(self._seed)
-        plain._pool, plain._count = self._pool, self._count
-        value: str = getattr(plain, method)(*arguments)
-        self._pool, self._count = plain._pool, plain._count
-        self.made.append((method, arguments, value))
+    def spelt(self, spelling: Spelling, count: int) -> str:
+        start = self._at
+        value = super().spelt(spelling, count)
+        self.made.append(_Id(spelling.write, start, self._at, count))
+        self.values.append(value)
         return value
-
-    def alnum(self, count: int) -> str:
-        return self._note("alnum", count)
-
-    def lower(self, count: int) -> str:
-        return self._note("lower", count)
-
-    def hex(self, count: int) -> str:
-        return self._note("hex", count)
-
-    def base64(self, count: int) -> str:
-        return self._note("base64", count)
-
-    def uuid(self) -> str:
-        return self._note("uuid")
 
 
 class _Heard(Headers):
@@ -295,25 +292,25 @@ def _cut(exchange: Exchange, endpoint: Endpoint, text: str, answer: Any) -> Sten
     if first is None or second is None:
         return None
     places = first.places(endpoint)
-    shown = [place.decode() for place in places]
     changing = [
         (place, name, holes)
         for place, (name, value) in enumerate(first.answer.headers)
-        if (holes := _holes(value, shown)).pick is not None
+        if (holes := _holes(value, places)).pick is not None
     ]
     sent = exchange.request.headers
-    found = _texts(exchange.body)
+    said = _texts(exchange.body)
     stencil = Stencil(
         endpoint,
         exchange.asked.dialect.model(exchange.request, exchange.body),
-        input_tokens(exchange.body) - sum(map(tokens, found[2] if found else ())),
+        input_tokens(exchange.body) - sum(map(tokens, said[2] if said else ())),
         tuple((name, sent.get(name)) for name in first.heard),
-        tuple((method, arguments) for method, arguments, _ in first.made),
+        tuple(first.ids.made),
+        max((one.end for one in first.ids.made), default=0),
         first.answer.headers,
         tuple(changing),
-        _holes(first.answer.body, places),
+        _holes(first.answer.body.decode(), places),
         endpoint.whole.dumps,
-        None if first.key is None or endpoint.dialect.continues is None else _holes(first.key, shown),
+        None if first.key is None or endpoint.dialect.continues is None else _holes(first.key, places),
     )
     told = exchange.usage
     kept = endpoint.dialect.continues is not None
@@ -337,14 +334,14 @@ class _Written:
     seed: bytes
     answer: Response
     key: str | None
-    made: Sequence[tuple[str, tuple[int, ...], str]]
+    ids: _Noted
     heard: Sequence[str]
 
-    def places(self, endpoint: Endpoint) -> list[bytes]:
+    def places(self, endpoint: Endpoint) -> list[str]:
         """What stands where something is to be filled in, in the order of the values."""
         given, written = self.usage.input_tokens, self.usage.output_tokens
-        counts = (b"%d" % count for count in (given, written, given + written))
-        return [endpoint.whole.dumps(self.text)[1:-1], *counts, *(value.encode() for _, _, value in self.made)]
+        counts = map(str, (given, written, given + written))
+        return [endpoint.whole.dumps(self.text)[1:-1].decode(), *counts, *self.ids.values]
 
 
 _FIRST: Final = "Stencils are cut from such a text", Usage(7_130_047, 5_219_461), bytes(range(64))
@@ -369,34 +366,22 @@ def _written(trial: tuple[str, Usage, bytes], exchange: Exchange, endpoint: Endp
     if not isinstance(answer, Response) or None in headers.names:
         return None
     heard = [name for name in headers.names if name is not None]
-    return _Written(text, usage, seed, answer, written.id, ids.made, heard)
+    return _Written(text, usage, seed, answer, written.id, ids, heard)
 
 
 _USUAL: Final = Options()
 
 
-def _holes(written: Any, places: Sequence[Any]) -> _Holes:
+def _holes(written: str, places: Sequence[str]) -> _Holes:
     """Where each of these stands; the longest wins where one is in another."""
-    text = isinstance(written, str)
-    join: Any = "" if text else b""
-    sign: Any = "%" if text else b"%"
-    pattern: Any = ("|" if text else b"|").join(re.escape(one) for one in sorted(set(places), key=len, reverse=True))
+    pattern = "|".join(re.escape(one) for one in sorted(set(places), key=len, reverse=True))
     picked: list[int] = []
-    pieces: list[Any] = []
+    template = ""
     end = 0
     for match in re.finditer(pattern, written):
-        place = places.index(match[0])
-        pieces += [written[end : match.start()].replace(sign, sign * 2), _hole(place, text)]
-        picked.append(place)
+        template += written[end : match.start()].replace("%", "%%") + "%s"
+        picked.append(places.index(match[0]))
         end = match.end()
     if not picked:
         return _Holes(written, None)
-    pieces.append(written[end:].replace(sign, sign * 2))
-    return _Holes(join.join(pieces), itemgetter(*picked))
-
-
-def _hole(place: int, text: bool) -> Any:
-    number = 0 < place < _FIXED
-    if text:
-        return "%d" if number else "%s"
-    return b"%d" if number else b"%b"
+    return _Holes(template + written[end:].replace("%", "%%"), itemgetter(*picked))
