@@ -67,6 +67,11 @@ class Headers(Mapping[str, str]):
         self._items: tuple[tuple[str, str], ...] | None = None
         self._lower: dict[str, str] | None = None
 
+    @property
+    def given(self) -> Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]:
+        """Names and values as the stack gave them."""
+        return self._given
+
     def _map(self) -> dict[str, str]:
         if self._lower is None:
             items = self.multi_items()

@@ -140,6 +140,43 @@ class _Id:
 
 
 @dataclass(frozen=True, slots=True)
+class _Heeded:
+    """Headers of a request that an answer hangs on.
+
+    Attributes:
+        said: Each with its value; `None` where there was none.
+        names: The names of all headers as they were given: where they are the same, only values have to be looked at.
+        values: The places among them of those that were there, with their values as they were given.
+    """
+
+    said: tuple[tuple[str, str | None], ...]
+    names: list[Any]
+    values: tuple[tuple[int, Any], ...]
+
+    @classmethod
+    def of(cls, headers: Headers, names: Sequence[str]) -> _Heeded | None:
+        """Those of these names."""
+        if not names:
+            return None
+        spelt = [name.lower() for name, _ in headers.multi_items()]
+        values = tuple((place, headers.given[place][1]) for place, name in enumerate(spelt) if name in names)
+        return cls(tuple((name, headers.get(name)) for name in names), [name for name, _ in headers.given], values)
+
+    def same(self, headers: Headers) -> bool:
+        """Whether these say the same."""
+        given = headers.given
+        if list(map(_NAME, given)) != self.names:
+            return all(headers.get(name) == value for name, value in self.said)
+        for place, value in self.values:  # noqa: SIM110 - a generator takes as long as all of this
+            if given[place][1] != value:
+                return False
+        return True
+
+
+_NAME: Final = itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Stencil:
     """An answer of which text, ids and tokens are filled in.
 
@@ -147,7 +184,7 @@ class Stencil:
         endpoint: The row; while it is held, no other has its `id`.
         model: The model the request names.
         base: Tokens of the request beside those of its texts.
-        heard: The headers of the request that the answer hangs on, with what they said.
+        heard: The headers of the request that the answer hangs on.
         ids: Its ids, in order.
         drawn: The bytes that they are written from.
         headers: Those of the answer.
@@ -160,7 +197,7 @@ class Stencil:
     endpoint: Endpoint
     model: str
     base: int
-    heard: tuple[tuple[str, str | None], ...]
+    heard: _Heeded | None
     ids: tuple[_Id, ...]
     drawn: int
     headers: HeaderItems
@@ -168,14 +205,6 @@ class Stencil:
     body: _Holes
     write: Callable[[Any], bytes]
     known_by: _Holes | None
-
-    def answers(self, request: Request) -> bool:
-        """Whether the headers are those it was cut for."""
-        get = request.headers.get
-        for name, value in self.heard:
-            if get(name) != value:
-                return False
-        return True
 
     def answer(self, text: str, usage: Usage, ids: Ids) -> tuple[Response, str | None]:
         """The answer, and the id by which a later request can build on it."""
@@ -209,7 +238,7 @@ _NEVER: Final = "never"
 def found(key: Key, request: Request) -> Stencil | None:
     """The stencil for a request, if there is one."""
     known = _known.get(key.place)
-    return known if type(known) is Stencil and (not known.heard or known.answers(request)) else None
+    return known if type(known) is Stencil and (known.heard is None or known.heard.same(request.headers)) else None
 
 
 def learn(key: Key, exchange: Exchange, endpoint: Endpoint, turn: Any, answer: Any) -> None:
@@ -297,13 +326,12 @@ def _cut(exchange: Exchange, endpoint: Endpoint, text: str, answer: Any) -> Sten
         for place, (name, value) in enumerate(first.answer.headers)
         if (holes := _holes(value, places)).pick is not None
     ]
-    sent = exchange.request.headers
     said = _texts(exchange.body)
     stencil = Stencil(
         endpoint,
         exchange.asked.dialect.model(exchange.request, exchange.body),
         input_tokens(exchange.body) - sum(map(tokens, said[2] if said else ())),
-        tuple((name, sent.get(name)) for name in first.heard),
+        _Heeded.of(exchange.request.headers, first.heard),
         tuple(first.ids.made),
         max((one.end for one in first.ids.made), default=0),
         first.answer.headers,
