@@ -22,6 +22,7 @@ from fake_llm._turns import Audio, Citation, Error, Image, Refusal, Reply, Serve
 
 __all__ = [
     "CREATED",
+    "FORGOTTEN",
     "Asked",
     "Choice",
     "Delta",
@@ -88,7 +89,8 @@ def parsed(request: Request) -> Any:
         return form(request)
 
 
-_FORGOTTEN: Final = object()
+FORGOTTEN: Final = object()
+"""In place of a parsed body that is parsed again for who asks."""
 
 
 class Asked:
@@ -107,14 +109,14 @@ class Asked:
     @property
     def body(self) -> Any:
         """The parsed JSON body, the fields of a form, `None` when it is none of these. Never altered."""
-        if self._body is _FORGOTTEN:
+        if self._body is FORGOTTEN:
             self._body = parsed(self.request)
         return self._body
 
     def forget(self) -> None:
         """Let go of the parsed body, which takes more room than its bytes; it is parsed again for who asks."""
         if self._body is not None:
-            self._body = _FORGOTTEN
+            self._body = FORGOTTEN
 
     @property
     def view(self) -> View:
@@ -358,7 +360,7 @@ class Exchange:
     def body(self) -> Any:
         """The parsed body of the request."""
         body = self.asked._body
-        return body if body is not _FORGOTTEN else self.asked.body
+        return body if body is not FORGOTTEN else self.asked.body
 
     @property
     def view(self) -> View:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
 from fake_llm import _blocks, _environment, _stencils
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import Asked, Choice, Exchange, Ids, named_results, parsed
+from fake_llm._dialect import FORGOTTEN, Asked, Choice, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -410,8 +410,8 @@ class FakeLLM:
             provider: Who answers where the host isn't known.
         """
         arrival = self._arrival(request, provider)
-        if arrival.key is not None and (filled := self._filled(arrival)) is not None:
-            return filled
+        if isinstance(arrival, Response):
+            return arrival
         exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
@@ -429,8 +429,8 @@ class FakeLLM:
     async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
         arrival = self._arrival(request, provider)
-        if arrival.key is not None and (filled := self._filled(arrival)) is not None:
-            return filled
+        if isinstance(arrival, Response):
+            return arrival
         exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
@@ -447,41 +447,45 @@ class FakeLLM:
 
     # --- one exchange ---
 
-    def _arrival(self, request: Request, provider: str | None) -> _Arrival:
-        """Where a request leads, and whether its answer may be a stencil's."""
+    def _arrival(self, request: Request, provider: str | None) -> _Arrival | Response:
+        """Where a request leads; or its answer, where that is a stencil's."""
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
+        key, row, name = None, route.endpoint, route.provider.name
+        plain = self._usual and row is not None and not self._forbids
+        if plain and row is not None and not row.by_body and (fitting := _stencils.fitting(row, name, request)):
+            filled = self._filled(request, route.provider, *fitting)
+            if filled is not None:
+                return filled
         body = parsed(request)
-        endpoint = None if route.endpoint is None else route.endpoint.of_body(body)
-        key = None
-        if self._usual and endpoint is not None and not self._forbids:
-            key = _stencils.key_of(endpoint, route.provider.name, request.url, body)
+        endpoint = None if row is None else row.of_body(body)
+        if plain and endpoint is not None:
+            key = _stencils.key_of(endpoint, name, request.url, body)
+            stencil = None if key is None else _stencils.found(key, request)
+            if key is not None and stencil is not None:
+                filled = self._filled(request, route.provider, stencil, key.tokens)
+                if filled is not None:
+                    return filled
         return _Arrival(request, route, endpoint, body, key)
 
-    def _filled(self, arrival: _Arrival) -> Response | None:
-        """The answer to a plain request by a plain text, where enough of its kind were written; `None` for any other."""
-        request, route, _, body, key = arrival
-        assert key is not None
-        stencil = _stencils.found(key, request)
+    def _filled(self, request: Request, provider: Provider, stencil: _stencils.Stencil, count: int) -> Response | None:
+        """The stencil's answer to a plain request, whose texts have so many tokens, by a plain text; `None` if another is next."""
         script = self._script
-        if stencil is None or self._failed:
+        if self._failed:
             return None
-        digest = _digest(request)
-        asked = Asked(request, stencil.endpoint.dialect, body, digest)
         with script.lock:
             text = _stencils.plain_text(script.queue[0]) if script.queue else None
             if text is None:
                 return None
-            call, ids = self._entered(asked, route.provider, stencil.endpoint, stencil.model, stream=False)
+            asked = Asked(request, stencil.endpoint.dialect, FORGOTTEN, _digest(request))
+            call, ids = self._entered(asked, provider, stencil.endpoint, stencil.model, stream=False)
             call.reply = script.take(call.index)
-        usage = Usage(stencil.base + key.tokens, tokens(text))
-        call.usage = usage
+        call.usage = Usage(stencil.base + count, tokens(text))
         call._choices = (Choice((text,), "stop"),)
-        call._response, known_by = stencil.answer(text, usage, ids)
+        call._response, known_by = stencil.answer(text, call.usage, ids)
         if known_by is not None:
             self._store.answered[known_by] = call
-        asked.forget()
         return call._response
 
     def _exchange(self, arrival: _Arrival) -> Generator[Awaitable[Any], Any, Response | Fault]:

@@ -60,17 +60,13 @@ _Default = TypeVar("_Default")
 class Headers(Mapping[str, str]):
     """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
 
-    __slots__ = ("_given", "_items", "_lower")
+    __slots__ = ("_items", "_lower", "given")
 
     def __init__(self, items: Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]] = ()) -> None:
-        self._given = items
+        self.given = items
+        """Names and values as the stack gave them."""
         self._items: tuple[tuple[str, str], ...] | None = None
         self._lower: dict[str, str] | None = None
-
-    @property
-    def given(self) -> Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]:
-        """Names and values as the stack gave them."""
-        return self._given
 
     def _map(self) -> dict[str, str]:
         if self._lower is None:
@@ -97,7 +93,7 @@ class Headers(Mapping[str, str]):
             return self._lower.get(name, default)
         size = len(name)
         found = None
-        for given, value in self._given:
+        for given, value in self.given:
             if len(given) == size and _text(given).lower() == name:
                 if found is not None:
                     return self._map()[name]
@@ -116,7 +112,7 @@ class Headers(Mapping[str, str]):
     def multi_items(self) -> tuple[tuple[str, str], ...]:
         """Every name and value in the order they travelled."""
         if self._items is None:
-            self._items = tuple((_text(name), _text(value)) for name, value in self._given)
+            self._items = tuple((_text(name), _text(value)) for name, value in self.given)
         return self._items
 
     def __repr__(self) -> str:

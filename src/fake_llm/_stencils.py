@@ -9,14 +9,17 @@ a stencil is found, and so are the headers that anybody looked at meanwhile.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from fake_llm import _json
-from fake_llm._dialect import Asked, Exchange, Ids, Spelling
+from fake_llm._dialect import Asked, Exchange, Ids, Spelling, parsed
 from fake_llm._endpoints import Endpoint
 from fake_llm._model import HeaderItems, Headers, Request, Response, Usage
 from fake_llm._options import Options, Pace
@@ -25,7 +28,7 @@ from fake_llm._tokens import input_tokens, tokens
 from fake_llm._turns import Reply
 from fake_llm._validate import refusal
 
-__all__ = ["Key", "Stencil", "found", "key_of", "learn", "plain_text"]
+__all__ = ["Key", "Stencil", "fitting", "found", "key_of", "learn", "plain_text"]
 
 
 class Key(NamedTuple):
@@ -101,18 +104,14 @@ def key_of(endpoint: Endpoint, provider: str, url: str, body: Any) -> Key | None
     return Key((id(endpoint), provider, url, rest, *said), sum([tokens(text) for text in texts]))
 
 
-def _other_texts(body: Mapping[str, Any], mark: str) -> dict[str, Any]:
+def _with_texts(body: Mapping[str, Any], field: str, texts: Iterable[str]) -> dict[str, Any]:
     """The same body with other texts."""
-    found = _texts(body)
-    assert found is not None
-    field = found[0]
 
-    def other(item: Mapping[str, Any]) -> dict[str, Any]:
+    def other(item: Mapping[str, Any], text: str) -> dict[str, Any]:
         inner = "content" if "content" in item else "parts"
-        text = item[inner]
-        return {**item, inner: text + mark if isinstance(text, str) else [{"text": text[0]["text"] + mark}]}
+        return {**item, inner: text if isinstance(item[inner], str) else [{"text": text}]}
 
-    return {**body, field: [other(item) for item in body[field]]}
+    return {**body, field: [other(item, text) for item, text in zip(body[field], texts, strict=True)]}
 
 
 # --- what is filled in --------------------------------------------------------------------------
@@ -123,14 +122,13 @@ _FIXED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Holes:
-    """A template of `%` and what picks its values; one without holes picks none."""
+    """A template of `%` and what picks its values."""
 
     template: str
-    pick: Callable[[Sequence[Any]], Any] | None
+    pick: Callable[[Sequence[Any]], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Id:
+class _Id(NamedTuple):
     """An id of an answer: how it is written, the bytes that it is written from, how many characters it has."""
 
     write: Callable[[bytes], str]
@@ -211,19 +209,16 @@ class Stencil:
         drawn = ids.take(self.drawn)
         given, written = usage.input_tokens, usage.output_tokens
         values: list[Any] = [self.write(text)[1:-1].decode(), given, written, given + written]
-        values += [one.write(drawn[one.start : one.end])[: one.count] for one in self.ids]
+        for write, start, end, count in self.ids:
+            values.append(write(drawn[start:end])[:count])
         headers = self.headers
         if self.changing:
             changed = list(headers)
             for place, name, holes in self.changing:
-                changed[place] = name, _filled(holes, values)
+                changed[place] = name, holes.template % holes.pick(values)
             headers = tuple(changed)
-        key = None if self.known_by is None else _filled(self.known_by, values)
-        return Response(200, headers, _filled(self.body, values).encode()), key
-
-
-def _filled(holes: _Holes, values: Sequence[Any]) -> str:
-    return holes.template if holes.pick is None else holes.template % holes.pick(values)
+        key = None if self.known_by is None else self.known_by.template % self.known_by.pick(values)
+        return Response(200, headers, (self.body.template % self.body.pick(values)).encode()), key
 
 
 # --- cutting one --------------------------------------------------------------------------------
@@ -233,6 +228,55 @@ _known: Final[dict[tuple[Any, ...], Stencil | str]] = {}
 """By key: a stencil, `SEEN` for a request that came once, `NEVER` for one of which none can be cut."""
 _SEEN: Final = "seen"
 _NEVER: Final = "never"
+
+
+class _Around(NamedTuple):
+    """What stands around the last text in the body of a request; and the stencil that any other text there has too."""
+
+    before: bytes
+    after: bytes
+    tokens: int
+    stencil: Stencil
+
+
+_around: Final[dict[tuple[int, str, str], tuple[_Around, ...]]] = {}
+"""The latest for each row, provider and URL: where one fits, no other part of the body has to be read."""
+_MOST_AROUND: Final = 4
+
+
+def fitting(endpoint: Endpoint, provider: str, request: Request) -> tuple[Stencil, int] | None:
+    """The stencil of a request that differs from an earlier one in its last text alone, with the tokens of its texts."""
+    raw = request.body
+    for before, after, others, stencil in _around.get((id(endpoint), provider, request.url), ()):
+        if raw.startswith(before) and raw.endswith(after):
+            try:
+                text = orjson.loads(raw[len(before) : -len(after)])
+            except orjson.JSONDecodeError:  # more than a text, or what only a slower parser reads
+                continue
+            if type(text) is str and not text.isspace() and text:
+                fits = stencil.heard is None or stencil.heard.same(request.headers)
+                return (stencil, others + tokens(text)) if fits else None
+    return None
+
+
+def _remember(key: Key, exchange: Exchange, stencil: Stencil) -> None:
+    """Keep what stands around the last text, if it can be told from the bytes."""
+    said = _texts(exchange.body)
+    assert said is not None
+    field, _, texts = said
+    marked = _with_texts(exchange.body, field, [*texts[:-1], _MARK])
+    for written in {_json.compact(texts[-1]), json.dumps(texts[-1]).encode()}:
+        before, found, after = exchange.request.body.rpartition(written)
+        if found and after and parsed(replace(exchange.request, body=before + _json.compact(_MARK) + after)) == marked:
+            if len(_around) >= _MOST:
+                del _around[next(iter(_around))]
+            around = _Around(before, after, key.tokens - tokens(texts[-1]), stencil)
+            place = key.place[:3]
+            _around[place] = (around, *_around.get(place, ())[: _MOST_AROUND - 1])
+            return
+
+
+_MARK: Final = "a text that nobody writes"
 
 
 def found(key: Key, request: Request) -> Stencil | None:
@@ -252,7 +296,10 @@ def learn(key: Key, exchange: Exchange, endpoint: Endpoint, turn: Any, answer: A
             del _known[next(iter(_known))]
         _known[key.place] = _SEEN
         return
-    _known[key.place] = _cut(exchange, endpoint, text, answer) or _NEVER
+    stencil = _cut(exchange, endpoint, text, answer)
+    _known[key.place] = stencil or _NEVER
+    if stencil is not None:
+        _remember(key, exchange, stencil)
 
 
 class _Noted(Ids):
@@ -321,10 +368,13 @@ def _cut(exchange: Exchange, endpoint: Endpoint, text: str, answer: Any) -> Sten
     if first is None or second is None:
         return None
     places = first.places(endpoint)
+    body = _holes(first.answer.body.decode(), places)
+    if body is None:
+        return None
     changing = [
         (place, name, holes)
         for place, (name, value) in enumerate(first.answer.headers)
-        if (holes := _holes(value, places)).pick is not None
+        if (holes := _holes(value, places)) is not None
     ]
     said = _texts(exchange.body)
     stencil = Stencil(
@@ -336,7 +386,7 @@ def _cut(exchange: Exchange, endpoint: Endpoint, text: str, answer: Any) -> Sten
         max((one.end for one in first.ids.made), default=0),
         first.answer.headers,
         tuple(changing),
-        _holes(first.answer.body.decode(), places),
+        body,
         endpoint.whole.dumps,
         None if first.key is None or endpoint.dialect.continues is None else _holes(first.key, places),
     )
@@ -379,7 +429,9 @@ _SECOND: Final = "Another text says so too", Usage(6_417_029, 9_301_753), bytes(
 def _written(trial: tuple[str, Usage, bytes], exchange: Exchange, endpoint: Endpoint) -> _Written | None:
     """The dialect's own answer to the same request with other texts."""
     text, usage, seed = trial
-    body = _other_texts(exchange.body, text)
+    said = _texts(exchange.body)
+    assert said is not None
+    body = _with_texts(exchange.body, said[0], [f"{one} {text}" for one in said[2]])
     headers = _Heard(exchange.request.headers)
     request = replace(exchange.request, headers=headers, body=_json.compact(body))
     dialect, own = endpoint.dialect, endpoint.difference.check
@@ -400,8 +452,8 @@ def _written(trial: tuple[str, Usage, bytes], exchange: Exchange, endpoint: Endp
 _USUAL: Final = Options()
 
 
-def _holes(written: str, places: Sequence[str]) -> _Holes:
-    """Where each of these stands; the longest wins where one is in another."""
+def _holes(written: str, places: Sequence[str]) -> _Holes | None:
+    """Where each of these stands, if any does; the longest wins where one is in another."""
     pattern = "|".join(re.escape(one) for one in sorted(set(places), key=len, reverse=True))
     picked: list[int] = []
     template = ""
@@ -411,5 +463,5 @@ def _holes(written: str, places: Sequence[str]) -> _Holes:
         picked.append(places.index(match[0]))
         end = match.end()
     if not picked:
-        return _Holes(written, None)
+        return None
     return _Holes(template + written[end:].replace("%", "%%"), itemgetter(*picked))
