@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
 from fake_llm import _blocks, _environment, _stencils
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import FORGOTTEN, Asked, Choice, Exchange, Ids, named_results, parsed
+from fake_llm._dialect import FORGOTTEN, Asked, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -481,9 +481,8 @@ class FakeLLM:
             asked = Asked(request, stencil.endpoint.dialect, FORGOTTEN, _digest(request))
             call, ids = self._entered(asked, provider, stencil.endpoint, stencil.model, stream=False)
             call.reply = script.take(call.index)
-        call.usage = Usage(stencil.base + count, tokens(text))
-        call._choices = (Choice((text,), "stop"),)
-        call._response, known_by = stencil.answer(text, call.usage, ids)
+        call._plain = text, stencil.base + count, tokens(text)
+        call._response, known_by = stencil.answer(*call._plain, ids)
         if known_by is not None:
             self._store.answered[known_by] = call
         return call._response
@@ -604,7 +603,7 @@ class FakeLLM:
         call.reply = None if turn is MADE_UP else _as_written(turn)
         rendered = render(turn, exchange, endpoint, taken.pace, self._options)
         self._remember(exchange, call, taken, rendered)
-        call._choices = exchange.choices
+        call._chosen = exchange.choices
         if exchange.id is not None and dialect.continues is not None:
             self._store.answered[exchange.id] = call
         if endpoint.memory is not None:
@@ -647,7 +646,7 @@ class FakeLLM:
         answer = rendered.answer
         if isinstance(answer, Response):
             call._response = answer
-        call.usage = rendered.usage
+        call._usage = rendered.usage
         call.waited = rendered.waited
         call._asked.forget()
 

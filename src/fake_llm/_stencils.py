@@ -204,10 +204,9 @@ class Stencil:
     write: Callable[[Any], bytes]
     known_by: _Holes | None
 
-    def answer(self, text: str, usage: Usage, ids: Ids) -> tuple[Response, str | None]:
-        """The answer, and the id by which a later request can build on it."""
+    def answer(self, text: str, given: int, written: int, ids: Ids) -> tuple[Response, str | None]:
+        """The answer with this text and these tokens, and the id by which a later request can build on it."""
         drawn = ids.take(self.drawn)
-        given, written = usage.input_tokens, usage.output_tokens
         values: list[Any] = [self.write(text)[1:-1].decode(), given, written, given + written]
         for write, start, end, count in self.ids:
             values.append(write(drawn[start:end])[:count])
@@ -393,7 +392,7 @@ def _cut(exchange: Exchange, endpoint: Endpoint, text: str, answer: Any) -> Sten
     told = exchange.usage
     kept = endpoint.dialect.continues is not None
     same = told.total == told.input_tokens + told.output_tokens and all(
-        stencil.answer(said, usage, Ids(seed)) == (written, key if kept else None)
+        stencil.answer(said, usage.input_tokens, usage.output_tokens, Ids(seed)) == (written, key if kept else None)
         for said, usage, seed, written, key in (
             (first.text, first.usage, first.seed, first.answer, first.key),
             (second.text, second.usage, second.seed, second.answer, second.key),
