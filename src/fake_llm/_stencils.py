@@ -134,7 +134,7 @@ class _Id(NamedTuple):
     write: Callable[[bytes], str]
     start: int
     end: int
-    count: int
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ class Stencil:
         """The answer with this text and these tokens, and the id by which a later request can build on it."""
         drawn = ids.take(self.drawn)
         values: list[Any] = [self.write(text)[1:-1].decode(), given, written, given + written]
-        for write, start, end, count in self.ids:
-            values.append(write(drawn[start:end])[:count])
+        for write, start, end, length in self.ids:
+            values.append(write(drawn[start:end])[:length])
         headers = self.headers
         if self.changing:
             changed = list(headers)
@@ -421,7 +421,7 @@ class _Written:
         return [endpoint.whole.dumps(self.text)[1:-1].decode(), *counts, *self.ids.values]
 
 
-_FIRST: Final = "Stencils are cut from such a text", Usage(7_130_047, 5_219_461), bytes(range(64))
+_FIRST: Final = "Stencils are cut from such a text", Usage(7_130_047, 5_219_461), bytes(range(255, 191, -1))
 _SECOND: Final = "Another text says so too", Usage(6_417_029, 9_301_753), bytes(range(64, 128))
 
 
