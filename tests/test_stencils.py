@@ -276,6 +276,10 @@ def test_a_blank_text_is_refused_where_it_is(text: str, monkeypatch: pytest.Monk
         b'{"model": "some-model", "messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}',
         b'{"model": "some-model", "messages": [{"role": "user", "content": "a\nb"}]}',
         b'{"model": "some-model", "messages": [{"role": "user", "content": null}]}',
+        b'{"model": "some-model", "messages": [{"role": {}, "content": "a"}]}',
+        b'{"model": "some-model", "messages": [{"role": "user", "content": [{"text": []}]}]}',
+        b'{"model": "some-model", "messages": [{}, [], 5]}',
+        b'{"model": "some-model", "messages": {"role": "user"}}',
         b'{"model": "some-model", "messages": [{"role": "user", "content": "}]}',
     ],
 )

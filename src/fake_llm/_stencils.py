@@ -73,7 +73,7 @@ def _texts(body: Any) -> tuple[str, list[str], list[str]] | None:
         if type(item) is not dict or len(item) != 2:
             return None
         role = item.get("role")
-        if role not in _ROLES:
+        if type(role) is not str or role not in _ROLES:
             return None
         text = item.get("content")
         form = ""
