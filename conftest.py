@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sybil import Example
 
-pytest_plugins = ["_guard", "pytester"]
+pytest_plugins = ["_certificates", "_garbage", "_guard", "pytester"]
 collect_ignore_glob = ["docs/_build/*"]  # the built site has copies of the examples
 
 GUARD = Path(__file__).with_name("tests")
