@@ -23,10 +23,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from _forks import Forks
+
 if TYPE_CHECKING:
     from sybil import Example
 
-pytest_plugins = ["_guard", "pytester"]
+pytest_plugins = ["_certificates", "_garbage", "_guard", "pytester"]
 collect_ignore_glob = ["docs/_build/*"]  # the built site has copies of the examples
 
 GUARD = Path(__file__).with_name("tests")
@@ -35,6 +37,7 @@ PLUGINS = ("fake_llm.pytest_plugin", "anyio.pytest_plugin", "pytest_httpx")
 """What the pages use, and no other: most of the time goes into starting."""
 ELSEWHERE = ("BUILD_NUMBER", "CI", "FORCE_COLOR", "PYTEST_ADDOPTS", "PY_COLORS")
 """What changes what pytest prints: a machine of continuous integration has no lines cut at the width of a terminal."""
+FORKS = Forks()
 NAMED = re.compile(r"# ([\w.]+)\n")
 
 
@@ -47,8 +50,15 @@ def run(folder: Path, module: str, *arguments: str) -> subprocess.CompletedProce
         "COLUMNS": "80",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
+    if sys.platform == "linux":
+        return FORKS.run(module, *arguments, folder=folder, environment=environment)
     command = [sys.executable, "-c", GUARDED, module, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def pytest_unconfigure() -> None:
+    """End the process that runs them."""
+    FORKS.close()
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -120,8 +121,16 @@ def _bedrock_stream(text: str) -> str:
     return "".join(event.get("contentBlockDelta", {}).get("delta", {}).get("text", "") for event in events)
 
 
+@functools.cache
+def _botocore_data() -> Any:
+    """The descriptions of services, read once."""
+    return importlib.import_module("botocore.loaders").create_loader()
+
+
 def _asked_of_bedrock(method: str, text: str) -> Any:
-    client = importlib.import_module("boto3.session").Session().client("bedrock-runtime")
+    core = importlib.import_module("botocore.session").get_session()
+    core.register_component("data_loader", _botocore_data())  # each session would read all of it again
+    client = importlib.import_module("boto3.session").Session(botocore_session=core).client("bedrock-runtime")
     messages = [{"role": "user", "content": [{"text": text}]}]
     return getattr(client, method)(modelId="amazon.nova-lite-v1:0", messages=messages)
 

@@ -44,6 +44,8 @@ def run(module: str, *arguments: str, folder: Path = ROOT) -> subprocess.Complet
     package = str(Path(fake_llm.__path__[0]).parent)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))}
     environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+    if "xdist" in arguments:  # each worker would load all the plugins that happen to be installed
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     command = [sys.executable, "-c", GUARDED, str(ROOT / "tests"), module, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -98,7 +100,9 @@ def test_an_example_passes(name: str, outcome: tuple[str, dict[str, list[str]]])
 
 @needs("pytest-xdist", *ROWS["test_on_many_workers.py"][2])
 def test_the_example_for_many_workers_runs_on_two() -> None:
-    done = run_pytest("-v", "-n", "2", "examples/test_on_many_workers.py")
+    plugins = ("-p", "fake_llm.pytest_plugin", "-p", "xdist")
+
+    done = run("pytest", *plugins, "-p", "no:cacheprovider", "-v", "-n", "2", "examples/test_on_many_workers.py")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[gw0]" in done.stdout

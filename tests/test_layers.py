@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import json
 import subprocess
@@ -69,6 +70,7 @@ def modules() -> dict[str, Path]:
     return {name: file for name, file in found.items() if name != "__init__"}
 
 
+@functools.cache
 def parsed(file: Path) -> ast.Module:
     """The syntax tree, made without a garbage collection: what that finalises can make CPython 3.11 fail to make it."""
     gc.disable()
@@ -78,8 +80,13 @@ def parsed(file: Path) -> ast.Module:
         gc.enable()
 
 
-def imported(file: Path) -> Iterator[str]:
+@functools.cache
+def imported(file: Path) -> tuple[str, ...]:
     """Every module that a file imports, wherever in it but for types: absolute dotted names, `import_module` too."""
+    return tuple(_imported(file))
+
+
+def _imported(file: Path) -> Iterator[str]:
     package = ".".join(file.relative_to(SOURCE).parent.parts)
     for node in running(parsed(file)):
         if isinstance(node, ast.Import):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import socket
 import sys
@@ -251,11 +252,20 @@ def test_of_a_long_conversation_each_argument_is_written_a_few_times(monkeypatch
 
 
 def test_a_chain_of_stored_answers_is_as_long_as_one_likes() -> None:
-    fake = stored(1200)
+    """Longer than what is left of the stack: it's followed without recursion."""
+    limit, left = sys.getrecursionlimit(), 200
+    sys.setrecursionlimit(len(inspect.stack(0)) + left)
+    try:
+        fake = stored(left + 50)
+        written, conversation = fake.transcript(), fake.calls[-1].conversation
+    finally:
+        sys.setrecursionlimit(limit)
 
-    assert fake.transcript().count("f → ran") == 1
-    assert fake.transcript().count('f({"n":') == 2 * 1200 - 2, "where the tool was called often, results say which call"
-    assert len(fake.calls[-1].conversation) == 2 * 1200 - 1
+    assert written.count("f → ran") == 1
+    assert written.count('f({"n":') == 2 * len(fake.calls) - 2, (
+        "where the tool was called often, results say which call"
+    )
+    assert len(conversation) == 2 * len(fake.calls) - 1
     assert [result.name for result in fake.calls[-1].tool_results] == ["f"]
 
 

@@ -378,8 +378,9 @@ def test_a_decoder_reads_the_picture(kind: str, size: str, background: str) -> N
     with av.open(io.BytesIO(data)) as container:
         frame = next(container.decode(video=0))
     assert f"{frame.width}x{frame.height}" == size
-    pixels = frame.reformat(format="rgba").planes[0]
-    rows = [bytes(pixels)[start : start + 4 * frame.width] for start in range(0, len(bytes(pixels)), pixels.line_size)]
+    plane = frame.reformat(format="rgba").planes[0]
+    pixels = bytes(plane)
+    rows = [pixels[start : start + 4 * frame.width] for start in range(0, len(pixels), plane.line_size)]
     assert len({row[at : at + 4] for row in rows for at in range(0, len(row), 4)}) > 1
 
 

@@ -11,6 +11,8 @@ import functools
 import importlib
 import inspect
 import io
+import os
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +116,12 @@ class Library:
         got.response.close()
 
 
+@functools.cache
+def trusting() -> ssl.SSLContext:
+    """TLS as a client has it who trusts what the environment says."""
+    return ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE"))
+
+
 class Httpx(Library):
     name = "httpx"
     before: Mapping[str, str] = {
@@ -151,6 +159,8 @@ class Httpx(Library):
         if seen is not None:
             hook = note_async if self.is_async else note
             options["event_hooks"] = {"request": [hook], "response": [hook]}
+        if not trust:  # of the environment it would have one certificate to trust, else it parses a whole bundle
+            options.setdefault("verify", trusting())
         timeout = self.module.Timeout(None, connect=connect, read=read, write=read)
         kind = self.module.AsyncClient if self.is_async else self.module.Client
         return kind(timeout=timeout, follow_redirects=follow, trust_env=trust, **options)
