@@ -100,14 +100,13 @@ class Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
         if not given:  # as for nearly every block: they have been checked
             return base or _USUAL
-        names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
-            if name not in names:
-                near = difflib.get_close_matches(name, names, 1)
+            if name not in _NAMES:
+                near = difflib.get_close_matches(name, _NAMES, 1)
                 raise ScriptError(
                     sentence(
                         f"There is no option {name}={given[name]!r}.",
-                        "The options are " + ", ".join(sorted(names)) + ".",
+                        "The options are " + ", ".join(sorted(_NAMES)) + ".",
                         f"Write {near[0]}=." if near else "Leave it out.",
                     )
                 )
@@ -117,7 +116,8 @@ class Options:
 
     def _check(self) -> None:
         where = "intercept"
-        self.pace.check(where)
+        if self.pace != _SILENT:
+            self.pace.check(where)
         if self.on_exhausted not in ("raise", "stop", "error"):
             raise ScriptError(
                 sentence(
@@ -160,4 +160,6 @@ class Options:
             )
 
 
+_SILENT: Final = Pace()
 _USUAL: Final = Options()
+_NAMES: Final = [item.name for item in dataclasses.fields(Options) if item.init]
