@@ -252,8 +252,8 @@ def _kept() -> tuple[Any, bool]:
 
 def _read(name: str) -> Any:
     """A variable as the environment keeps it."""
-    kept, encoded = _kept()
-    return kept.get(_key(name) if encoded else name)
+    kept = getattr(os.environ, "_data", None)
+    return os.environ.get(name) if kept is None else kept.get(_key(name))
 
 
 @cache

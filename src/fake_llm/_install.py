@@ -81,21 +81,6 @@ class _Set:
     kept: Any
     replacement: Any
 
-    def fits(self) -> bool:
-        """Whether what was there is there again."""
-        kept = self.kept
-        if self.own.get(self.attribute) is not kept:
-            return False
-        return kept is not None or getattr(self.owner, self.attribute) is self.original
-
-    def restore(self) -> None:
-        if self.own.get(self.attribute) is not self.replacement:
-            return
-        if self.kept is not None:
-            setattr(self.owner, self.attribute, self.kept)
-        else:
-            delattr(self.owner, self.attribute)
-
 
 class _Installed:
     """What is replaced at the moment."""
@@ -175,8 +160,14 @@ class _Installed:
                 return
             self._targets = {}
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self._finder]
-            for entry in reversed(self._sets.values()):
-                entry.restore()
+            for replacement, entry in reversed(self._sets.items()):
+                attribute = entry.attribute
+                if entry.own.get(attribute) is not replacement:
+                    continue
+                if entry.kept is not None:
+                    setattr(entry.owner, attribute, entry.kept)
+                else:
+                    delattr(entry.owner, attribute)
             self._sets.clear()
 
     def patch(self, name: str, module: Any) -> None:
@@ -191,11 +182,16 @@ class _Installed:
         try:
             for owner, attribute, make in target(module):
                 entry = made.get((owner, attribute))
-                if entry is None or not entry.fits():
+                if (
+                    entry is not None
+                    and entry.own.get(attribute) is (kept := entry.kept)
+                    and (kept is not None or getattr(owner, attribute) is entry.original)
+                ):  # what was there is there again, as at every block but the first
+                    replacement = entry.replacement
+                    setattr(owner, attribute, replacement)
+                    sets[replacement] = entry
+                else:
                     self._replace(owner, attribute, make, entry)
-                else:  # as at every block but the first
-                    setattr(owner, attribute, entry.replacement)
-                    sets[entry.replacement] = entry
         except (AttributeError, TypeError) as error:
             raise RuntimeError(_refused(name, module, error)) from error
 

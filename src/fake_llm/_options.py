@@ -111,10 +111,11 @@ class Options:
                     )
                 )
         options = dataclasses.replace(base, **given) if base is not None else cls(**given)
-        options._check()
+        options._check(given)
         return options
 
-    def _check(self) -> None:
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Refuse what can't be among the options given; those beside them have been checked."""
         where = "intercept"
         if self.pace != _SILENT:
             self.pace.check(where)
@@ -126,8 +127,9 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"):
-            check_switch(getattr(self, name), where, name)
+        for name, value in given.items():
+            if name in _SWITCHES:
+                check_switch(value, where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
             if value is None and name == "context_window":
@@ -160,6 +162,7 @@ class Options:
             )
 
 
+_SWITCHES: Final = frozenset({"strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"})
 _SILENT: Final = Pace()
 _USUAL: Final = Options()
 _NAMES: Final = [item.name for item in dataclasses.fields(Options) if item.init]
