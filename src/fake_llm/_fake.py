@@ -120,10 +120,15 @@ class FakeLLM:
     """
 
     def __init__(self, script: Any = (), /, **options: Unpack[BlockOptions]) -> None:
-        self._options = Options.of(options)
-        self._usual = self._options.usual
-        self._script = Script(as_script(script), _default(self._options))
-        self._routes = Routes(self._options.hosts)
+        checked = Options.of(options)
+        self._begin(checked, Script(as_script(script), _default(checked)))
+
+    def _begin(self, options: Options, script: Script) -> None:
+        """Be a new one."""
+        self._options = options
+        self._usual = options.usual
+        self._script = script
+        self._routes = Routes(options.hosts)
         self._calls = Calls()
         self._side_calls = Calls()
         self._failures: list[BaseException] = []
@@ -131,7 +136,7 @@ class FakeLLM:
             BaseException
         ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
-        self._store = Store(self._options.context_window, ask=self.answer)
+        self._store = Store(options.context_window, ask=self.answer)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._failing: dict[Place, Call] = {}
@@ -279,15 +284,11 @@ class FakeLLM:
         >>> FakeLLM(["Hello"]).copy(strict=False).remaining
         1
         """
-        copied = FakeLLM()
-        copied._options = Options.of(options, self._options)
-        copied._usual = copied._options.usual
+        copied = FakeLLM.__new__(FakeLLM)
+        copied._begin(Options.of(options, self._options), self._script.copy())
         copied._forbids = self._forbids
-        copied._script = self._script.copy()
         if "default" in options:
             copied._script.default = _default(copied._options)
-        copied._routes = Routes(copied._options.hosts)
-        copied._store = Store(copied._options.context_window, ask=copied.answer)
         return copied
 
     def mount(self, target: Any, *, provider: str | None = None) -> Mounted:

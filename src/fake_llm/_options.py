@@ -108,24 +108,25 @@ class Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
         if not given:  # as for nearly every block: they have been checked
             return base or _USUAL
-        names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
-            if name not in names:
-                near = difflib.get_close_matches(name, names, 1)
+            if name not in _NAMES:
+                near = difflib.get_close_matches(name, _NAMES, 1)
                 raise ScriptError(
                     sentence(
                         f"There is no option {name}={given[name]!r}.",
-                        "The options are " + ", ".join(sorted(names)) + ".",
+                        "The options are " + ", ".join(sorted(_NAMES)) + ".",
                         f"Write {near[0]}=." if near else "Leave it out.",
                     )
                 )
         options = dataclasses.replace(base, **given) if base is not None else cls(**given)
-        options._check()
+        options._check(given)
         return options
 
-    def _check(self) -> None:
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Refuse what can't be among the options given; those beside them have been checked."""
         where = "intercept"
-        self.pace.check(where)
+        if self.pace != _SILENT:
+            self.pace.check(where)
         if self.on_exhausted not in ("raise", "stop", "error"):
             raise ScriptError(
                 sentence(
@@ -134,8 +135,9 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"):
-            check_switch(getattr(self, name), where, name)
+        for name, value in given.items():
+            if name in _SWITCHES:
+                check_switch(value, where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
             if value is None and name == "context_window":
@@ -168,4 +170,7 @@ class Options:
             )
 
 
+_SWITCHES: Final = frozenset({"strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"})
+_SILENT: Final = Pace()
 _USUAL: Final = Options()
+_NAMES: Final = [item.name for item in dataclasses.fields(Options) if item.init]

@@ -184,6 +184,8 @@ def as_failure(turn: Turn, operation: str) -> str | None:
 
 def as_script(value: Any) -> tuple[Turn, ...]:
     """A list of turns, or a single turn that stands for a script of one."""
+    if not value and type(value) in (tuple, list):
+        return ()
     if isinstance(value, TURN_TYPES) and not isinstance(value, Function):
         return (as_turn(value),)
     single = (
