@@ -355,7 +355,7 @@ def test_a_fault_of_the_library_is_no_exception_that_an_sdk_swallows(monkeypatch
         raise KeyError("gone")
 
     monkeypatch.setattr("fake_llm._fake.render", broken)
-    with pytest.raises(fake_llm.FakeLLMFailure) as caught, fake_llm.intercept(["a"]):
+    with pytest.raises(fake_llm.FakeLLMFailure) as caught, fake_llm.intercept([Reply("a", finish_reason="length")]):
         ask()
     assert str(caught.value) == (
         "Call 0 (openai chat gpt-5) couldn't be answered: KeyError: 'gone'.\n"

@@ -33,6 +33,7 @@ LAYERS = (
     ("_environment", "_backoff", "_coexist", "_guard", "_install", "_place", "_tracing"),
     ("_blocks",),
     ("_mount",),
+    ("_stencils",),
     ("_fake",),
     ("_intercept", "sweep"),
     ("pytest_plugin", "_cli", "_demo", "_doctor", "__main__"),

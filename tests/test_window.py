@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import importlib
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 import fake_llm
 from _capability import has, needs
+from _rows import rows, url_of
 from _shared import needs_shared, shared_dir
 from fake_llm import Reply, Usage
 from fake_llm._endpoints import PROVIDERS, Endpoint, Provider
@@ -35,26 +35,6 @@ SILENT = frozenset(
     }
 )
 """Rows of these that don't."""
-
-
-def url_of(provider: Provider, endpoint: Endpoint) -> str:
-    """A URL of this row: without what may be left out, the first of what may be chosen."""
-    path = provider.prefix_of(endpoint) + endpoint.path
-    path = re.sub(r"\{\w+(\.\.\.)?\}", "some-name", path)
-    while (inner := re.search(r"\[[^\[\]]*\]", path)) is not None:
-        path = path[: inner.start()] + path[inner.end() :]
-    path = re.sub(r"\(([^()|]*)\|[^()]*\)", r"\1", path)
-    host = provider.hosts[0] if provider.hosts else provider.shared[0][0]
-    return f"https://{host.replace('*', 'some')}{path}"
-
-
-def rows(operation: str, method: str) -> list[Any]:
-    return [
-        pytest.param(provider, endpoint, id=f"{provider.name} {provider.prefix_of(endpoint)}{endpoint.path}")
-        for provider in PROVIDERS
-        for endpoint in provider.endpoints
-        if endpoint.operation == operation and endpoint.method == method
-    ]
 
 
 def at(document: Any, field: str) -> Any:

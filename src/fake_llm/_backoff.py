@@ -66,7 +66,7 @@ TENACIOUS: Final = ("ai21.", "google.genai.", "litellm.", "voyageai.")
 def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
     """What has to be replaced, by the name of the module that must be there."""
     return {
-        **{module: partial(_sleeps, module, names, skip) for module, names in SLEEPS.items()},
+        **{module: partial(_sleeps, module, _makers(names, skip)) for module, names in SLEEPS.items()},
         "azure.core.pipeline.transport._base_async": partial(_transport, skip),
         "botocore.retries.bucket": partial(_bucket, skip),
         "tenacity": partial(_tenacity, skip),
@@ -74,13 +74,20 @@ def places(skip: Skip) -> Mapping[str, Callable[[Any], list[Patch]]]:
     }
 
 
-def _sleeps(name: str, names: tuple[str, ...], skip: Skip, module: Any) -> list[Patch]:
-    if not hasattr(module, SINCE.get(name, "__name__")):
+def _makers(names: tuple[str, ...], skip: Skip) -> dict[str, Callable[[Any], Any]]:
+    return {name: partial(_Sleeping if name == "time" else _AsyncSleeping, skip) for name in names}
+
+
+def _sleeps(name: str, makers: Mapping[str, Callable[[Any], Any]], module: Any) -> list[Patch]:
+    if name in SINCE and not hasattr(module, SINCE[name]):
         return []
-    found = [each for each in names if callable(getattr(getattr(module, each, None), "sleep", None))]
-    for moved in set(names).difference(found):
-        _warn(f"{name} has no {moved}.sleep")
-    return [(module, each, partial(_Sleeping if each == "time" else _AsyncSleeping, skip)) for each in found]
+    found = []
+    for each, make in makers.items():
+        if callable(getattr(getattr(module, each, None), "sleep", None)):
+            found.append((module, each, make))
+        else:
+            _warn(f"{name} has no {each}.sleep")
+    return found
 
 
 def _warn(what: str) -> None:

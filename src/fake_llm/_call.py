@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from fake_llm import _json
-from fake_llm._dialect import message, named_results, parsed_arguments
+from fake_llm._dialect import Choice, message, named_results, parsed_arguments
 from fake_llm._errors import clipped
 from fake_llm._model import Headers, Message, Request, Response, SentToolCall, ToolResult, Usage, masked_url
 from fake_llm._public import public
 
 if TYPE_CHECKING:
-    from fake_llm._dialect import Asked, Choice
+    from fake_llm._dialect import Asked
 
 __all__ = ["Answered", "Call", "Calls", "fits", "retry_count", "vocabulary"]
 
@@ -61,7 +61,6 @@ class Call:
         model: The model asked for, `""` for none.
         stream: Whether a stream was asked for.
         reply: What answered it: a `Reply`, `Error`, `Raw`, exception or SDK object; `None` if nothing did.
-        usage: The tokens; `None` for anything but an answer.
         cost: What `cost=` made of the usage.
         response: Status, headers and body as sent; `None` if there was none.
         waited: Seconds that were scripted to pass, whether they did or, with `virtual_time`, didn't; after an error also those
@@ -73,12 +72,14 @@ class Call:
         "_attempt",
         "_before",
         "_body",
-        "_choices",
+        "_chosen",
         "_earlier",
         "_failure",
         "_origin",
+        "_plain",
         "_refused",
         "_response",
+        "_usage",
         "cost",
         "dialect",
         "index",
@@ -88,7 +89,6 @@ class Call:
         "reply",
         "stream",
         "timestamp",
-        "usage",
         "waited",
     )
 
@@ -103,7 +103,9 @@ class Call:
         self._before: Call | None = None
         self._earlier: tuple[Message, ...] = ()
         self._origin: tuple[int, int] = (0, 0)
-        self._choices: tuple[Choice, ...] = ()
+        self._chosen: tuple[Choice, ...] | None = None
+        self._plain: tuple[str, int, int] | None = None
+        """A plain text that was answered, its tokens of both ways: usage and choices are made of it for who asks."""
         self.index = index
         self.timestamp = timestamp
         self._attempt: int | None = None
@@ -113,7 +115,7 @@ class Call:
         self.model = model
         self.stream = stream
         self.reply: Any = None
-        self.usage: Usage | None = None
+        self._usage: Usage | None = None
         self.cost: Any = None
         self.waited = 0.0
 
@@ -123,6 +125,19 @@ class Call:
         if self._attempt is None:
             self._attempt = (retry_count(self._request) or 0) + 1
         return self._attempt
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens; `None` for anything but an answer."""
+        if self._usage is None and self._plain is not None:
+            self._usage = Usage(*self._plain[1:])
+        return self._usage
+
+    @property
+    def _choices(self) -> tuple[Choice, ...]:
+        if self._chosen is None:
+            self._chosen = () if self._plain is None else (Choice(self._plain[:1], "stop"),)
+        return self._chosen
 
     @property
     def method(self) -> str:

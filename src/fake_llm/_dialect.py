@@ -7,6 +7,7 @@ and nothing that cuts across vendors: pacing, faults, strictness and the journal
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from fake_llm._turns import Audio, Citation, Error, Image, Refusal, Reply, Serve
 
 __all__ = [
     "CREATED",
+    "FORGOTTEN",
     "Asked",
     "Choice",
     "Delta",
@@ -29,6 +31,7 @@ __all__ = [
     "Ids",
     "Plain",
     "ReadyPart",
+    "Spelling",
     "WireEvent",
     "as_written",
     "dicts",
@@ -77,15 +80,17 @@ class Plain(dict[str, Any]):
 
 def parsed(request: Request) -> Any:
     """The JSON of a request's body, the fields of a form, `None` when it is none of these."""
-    if not request.body:
+    body = request.body
+    if not body:
         return None
     try:
-        return _json.loads(request.body)
+        return _json.loads(body)
     except ValueError:
         return form(request)
 
 
-_FORGOTTEN: Final = object()
+FORGOTTEN: Final = object()
+"""In place of a parsed body that is parsed again for who asks."""
 
 
 class Asked:
@@ -104,14 +109,14 @@ class Asked:
     @property
     def body(self) -> Any:
         """The parsed JSON body, the fields of a form, `None` when it is none of these. Never altered."""
-        if self._body is _FORGOTTEN:
+        if self._body is FORGOTTEN:
             self._body = parsed(self.request)
         return self._body
 
     def forget(self) -> None:
         """Let go of the parsed body, which takes more room than its bytes; it is parsed again for who asks."""
         if self._body is not None:
-            self._body = _FORGOTTEN
+            self._body = FORGOTTEN
 
     @property
     def view(self) -> View:
@@ -131,46 +136,97 @@ _ALNUM: Final = bytes(
 _LOWER: Final = bytes(b"abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36] for byte in range(256))
 
 
+def _alnum(taken: bytes) -> str:
+    return taken.translate(_ALNUM).decode()
+
+
+def _lower(taken: bytes) -> str:
+    return taken.translate(_LOWER).decode()
+
+
+def _base64(taken: bytes) -> str:
+    return base64.urlsafe_b64encode(taken).decode()
+
+
+def _uuid(taken: bytes) -> str:
+    text = taken.hex()
+    return f"{text[:8]}-{text[8:12]}-4{text[12:15]}-a{text[15:18]}-{text[18:30]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How an id is written.
+
+    Attributes:
+        write: Bytes to text.
+        bytes: How many bytes so many characters take.
+    """
+
+    write: Callable[[bytes], str]
+    bytes: Callable[[int], int]
+
+
+ALNUM: Final = Spelling(_alnum, lambda count: count)
+LOWER: Final = Spelling(_lower, lambda count: count)
+HEX: Final = Spelling(bytes.hex, lambda count: (count + 1) // 2)
+BASE64: Final = Spelling(_base64, lambda count: (count * 3 + 3) // 4)
+UUID: Final = Spelling(_uuid, lambda count: 15)
+
+
 class Ids:
     """A deterministic stream of ids: the same request as the same occurrence of it gives the same ids."""
 
-    __slots__ = ("_count", "_pool", "_seed")
+    __slots__ = ("_at", "_count", "_pool", "_seed")
 
     def __init__(self, seed: bytes) -> None:
         self._seed = seed
         self._pool = seed
+        self._at = 0
         self._count = 0
+
+    @property
+    def seed(self) -> bytes:
+        """What all of them come from: `Ids` of it gives the same ones from the first on."""
+        return self._seed
 
     def copy(self) -> Ids:
         """Another one that gives the same ids from here on."""
         other = Ids(self._seed)
-        other._pool, other._count = self._pool, self._count
+        other._pool, other._at, other._count = self._pool, self._at, self._count
         return other
 
     def take(self, count: int) -> bytes:
         """The next `count` bytes."""
-        while len(self._pool) < count:
+        at = self._at
+        end = self._at = at + count
+        while len(self._pool) < end:
             self._pool += hashlib.blake2b(b"%d" % self._count, key=self._seed).digest()
             self._count += 1
-        taken, self._pool = self._pool[:count], self._pool[count:]
-        return taken
+        return self._pool[at:end]
+
+    def spelt(self, spelling: Spelling, count: int) -> str:
+        """So many characters of the next id."""
+        return spelling.write(self.take(spelling.bytes(count)))[:count]
 
     def alnum(self, count: int) -> str:
         """Letters of both cases and digits."""
-        return self.take(count).translate(_ALNUM).decode()
+        return self.spelt(ALNUM, count)
 
     def lower(self, count: int) -> str:
         """Small letters and digits."""
-        return self.take(count).translate(_LOWER).decode()
+        return self.spelt(LOWER, count)
 
     def hex(self, count: int) -> str:
         """Small hexadecimal digits."""
-        return self.take((count + 1) // 2).hex()[:count]
+        return self.spelt(HEX, count)
+
+    def base64(self, count: int) -> str:
+        """Letters of both cases, digits, `-` and `_`."""
+        return self.spelt(BASE64, count)
 
     def uuid(self) -> str:
         """A version 4 UUID."""
-        text = self.hex(30)
-        return f"{text[:8]}-{text[8:12]}-4{text[12:15]}-a{text[15:18]}-{text[18:30]}"
+        return self.spelt(UUID, 36)
 
 
 _WORDS: Final = re.compile(r"\s*\S+|\s+")
@@ -304,7 +360,7 @@ class Exchange:
     def body(self) -> Any:
         """The parsed body of the request."""
         body = self.asked._body
-        return body if body is not _FORGOTTEN else self.asked.body
+        return body if body is not FORGOTTEN else self.asked.body
 
     @property
     def view(self) -> View:

@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
-from fake_llm import _blocks, _environment
+from fake_llm import _blocks, _environment, _stencils
 from fake_llm._call import Call, Calls, retry_count
-from fake_llm._dialect import Asked, Exchange, Ids, named_results, parsed
+from fake_llm._dialect import FORGOTTEN, Asked, Exchange, Ids, named_results, parsed
 from fake_llm._endpoints import RETRIED, Endpoint, Provider
 from fake_llm._errors import (
     FakeLLMFailure,
@@ -68,7 +68,7 @@ from fake_llm._script import (
     is_fault,
 )
 from fake_llm._services._base import Store
-from fake_llm._tokens import input_tokens
+from fake_llm._tokens import input_tokens, tokens
 from fake_llm._turns import Embedding, Error, Framing, Reply
 from fake_llm._validate import refusal
 
@@ -85,6 +85,16 @@ STOPPED: Final = Reply("[fake_llm: the script is exhausted]", check=False)
 _NO_PACE: Final = Pace()
 MADE_UP: Final = Reply()
 """Answers what isn't chat when no rule does: its dialect makes up the parts."""
+
+
+class _Arrival(NamedTuple):
+    """A request, where it leads, its parsed body, and by what its stencil is found."""
+
+    request: Request
+    route: Route
+    endpoint: Endpoint | None
+    body: Any
+    key: _stencils.Key | None
 
 
 @dataclass(slots=True)
@@ -110,9 +120,15 @@ class FakeLLM:
     """
 
     def __init__(self, script: Any = (), /, **options: Unpack[BlockOptions]) -> None:
-        self._options = Options.of(options)
-        self._script = Script(as_script(script), _default(self._options))
-        self._routes = Routes(self._options.hosts)
+        checked = Options.of(options)
+        self._begin(checked, Script(as_script(script), _default(checked)))
+
+    def _begin(self, options: Options, script: Script) -> None:
+        """Be a new one."""
+        self._options = options
+        self._usual = options.usual
+        self._script = script
+        self._routes = Routes(options.hosts)
         self._calls = Calls()
         self._side_calls = Calls()
         self._failures: list[BaseException] = []
@@ -120,7 +136,7 @@ class FakeLLM:
             BaseException
         ] = []  # what the end of a mount has raised, or let pass: no later one does again
         self._told: list[BaseException] = []  # what a test runner has reported: the end of the block doesn't again
-        self._store = Store(self._options.context_window, ask=self.answer)
+        self._store = Store(options.context_window, ask=self.answer)
         self._seen: dict[bytes, int] = {}
         self._failed: dict[tuple[bytes, Any, Any], _Failed] = {}
         self._failing: dict[Place, Call] = {}
@@ -268,14 +284,11 @@ class FakeLLM:
         >>> FakeLLM(["Hello"]).copy(strict=False).remaining
         1
         """
-        copied = FakeLLM()
-        copied._options = Options.of(options, self._options)
+        copied = FakeLLM.__new__(FakeLLM)
+        copied._begin(Options.of(options, self._options), self._script.copy())
         copied._forbids = self._forbids
-        copied._script = self._script.copy()
         if "default" in options:
             copied._script.default = _default(copied._options)
-        copied._routes = Routes(copied._options.hosts)
-        copied._store = Store(copied._options.context_window, ask=copied.answer)
         return copied
 
     def mount(self, target: Any, *, provider: str | None = None) -> Mounted:
@@ -397,7 +410,10 @@ class FakeLLM:
             request: What came.
             provider: Who answers where the host isn't known.
         """
-        exchange = self._exchange(request, provider)
+        arrival = self._arrival(request, provider)
+        if isinstance(arrival, Response):
+            return arrival
+        exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
             while True:
@@ -413,7 +429,10 @@ class FakeLLM:
 
     async def answer_async(self, request: Request, provider: str | None = None) -> Response | Fault:
         """The answer for a client on an event loop, which awaits async function turns itself."""
-        exchange = self._exchange(request, provider)
+        arrival = self._arrival(request, provider)
+        if isinstance(arrival, Response):
+            return arrival
+        exchange = self._exchange(arrival)
         try:
             awaitable = next(exchange)
             while True:
@@ -429,12 +448,48 @@ class FakeLLM:
 
     # --- one exchange ---
 
-    def _exchange(self, request: Request, provider: str | None) -> Generator[Awaitable[Any], Any, Response | Fault]:
+    def _arrival(self, request: Request, provider: str | None) -> _Arrival | Response:
+        """Where a request leads; or its answer, where that is a stencil's."""
         route = self._routes.find(request.method, request.url) or self._routes.elsewhere(
             request.method, request.path, provider
         )
+        key, row, name = None, route.endpoint, route.provider.name
+        plain = self._usual and row is not None and not self._forbids
+        if plain and row is not None and not row.by_body and (fitting := _stencils.fitting(row, name, request)):
+            filled = self._filled(request, route.provider, *fitting)
+            if filled is not None:
+                return filled
         body = parsed(request)
-        endpoint = None if route.endpoint is None else route.endpoint.of_body(body)
+        endpoint = None if row is None else row.of_body(body)
+        if plain and endpoint is not None:
+            key = _stencils.key_of(endpoint, name, request.url, body)
+            stencil = None if key is None else _stencils.found(key, request)
+            if key is not None and stencil is not None:
+                filled = self._filled(request, route.provider, stencil, key.tokens)
+                if filled is not None:
+                    return filled
+        return _Arrival(request, route, endpoint, body, key)
+
+    def _filled(self, request: Request, provider: Provider, stencil: _stencils.Stencil, count: int) -> Response | None:
+        """The stencil's answer to a plain request, whose texts have so many tokens, by a plain text; `None` if another is next."""
+        script = self._script
+        if self._failed:
+            return None
+        with script.lock:
+            text = _stencils.plain_text(script.queue[0]) if script.queue else None
+            if text is None:
+                return None
+            asked = Asked(request, stencil.endpoint.dialect, FORGOTTEN, _digest(request))
+            call, ids = self._entered(asked, provider, stencil.endpoint, stencil.model, stream=False)
+            call.reply = script.take(call.index)
+        call._plain = text, stencil.base + count, tokens(text)
+        call._response, known_by = stencil.answer(*call._plain, ids)
+        if known_by is not None:
+            self._store.answered[known_by] = call
+        return call._response
+
+    def _exchange(self, arrival: _Arrival) -> Generator[Awaitable[Any], Any, Response | Fault]:
+        request, route, endpoint, body, key = arrival
         if self._forbids and (
             endpoint is None or endpoint.deliberate or not endpoint.side
         ):  # an SDK's own errand asks no model
@@ -448,6 +503,8 @@ class FakeLLM:
             else:
                 refused = self._refused(exchange, endpoint, call)
                 rendered = refused or (yield from self._generated(exchange, endpoint, call))
+                if key is not None and refused is None:
+                    _stencils.learn(key, exchange, endpoint, call.reply, rendered.answer)
         except FakeLLMFailure as failure:
             return self._failure(failure, exchange, endpoint, call)
         except Exception as error:  # noqa: BLE001 - an SDK would retry and swallow it
@@ -457,8 +514,7 @@ class FakeLLM:
 
     def _arrived(self, request: Request, provider: Provider, endpoint: Endpoint, body: Any) -> tuple[Exchange, Call]:
         dialect = endpoint.dialect
-        digest = hashlib.blake2b(_repeated(request), key=request.url.encode()[-64:]).digest()
-        asked = Asked(request, dialect, body, digest)
+        asked = Asked(request, dialect, body, _digest(request))
         chat = endpoint.operation == "chat"
         model, stream = "", False
         if chat or endpoint.service is None or not endpoint.side:
@@ -466,6 +522,16 @@ class FakeLLM:
                 model, stream = dialect.model(request, body), dialect.stream(request, body)
             except (KeyError, TypeError, ValueError, AttributeError, IndexError):  # the vendor's to refuse
                 model, stream = "", False
+        call, ids = self._entered(
+            asked, provider, endpoint, model, stream=stream and (chat or endpoint.wire is not None)
+        )
+        return Exchange(provider.name, asked, ids, model, call.stream), call
+
+    def _entered(
+        self, asked: Asked, provider: Provider, endpoint: Endpoint, model: str, *, stream: bool
+    ) -> tuple[Call, Ids]:
+        """The entry in the journal, and where the ids of the answer come from."""
+        digest = asked.digest
         with self._script.lock:
             occurrence = self._seen[digest] = self._seen.get(digest, 0) + 1
             calls = self._side_calls if endpoint.side else self._calls
@@ -476,13 +542,13 @@ class FakeLLM:
                 provider=provider.name,
                 operation=endpoint.operation,
                 model=model,
-                stream=stream and (chat or endpoint.wire is not None),
+                stream=stream,
             )
             thread, running = here()
             call._origin = thread, id(running)
             calls._append(call)
         ids = Ids(digest if occurrence == 1 else hashlib.blake2b(b"%d" % occurrence, key=digest).digest())
-        return Exchange(provider.name, asked, ids, model, call.stream), call
+        return call, ids
 
     def _refused(self, exchange: Exchange, endpoint: Endpoint, call: Call) -> Rendered | None:
         """The vendor's own refusal of a malformed request, or of one over the context window."""
@@ -538,7 +604,7 @@ class FakeLLM:
         call.reply = None if turn is MADE_UP else _as_written(turn)
         rendered = render(turn, exchange, endpoint, taken.pace, self._options)
         self._remember(exchange, call, taken, rendered)
-        call._choices = exchange.choices
+        call._chosen = exchange.choices
         if exchange.id is not None and dialect.continues is not None:
             self._store.answered[exchange.id] = call
         if endpoint.memory is not None:
@@ -581,7 +647,7 @@ class FakeLLM:
         answer = rendered.answer
         if isinstance(answer, Response):
             call._response = answer
-        call.usage = rendered.usage
+        call._usage = rendered.usage
         call.waited = rendered.waited
         call._asked.forget()
 
@@ -933,10 +999,12 @@ def _origin(exchange: Exchange) -> tuple[bytes, Any, Any]:
     return exchange.asked.digest, threading.current_thread(), task()
 
 
-def _repeated(request: Request) -> bytes:
-    """What of a body is the same in a retry."""
-    # a form begins with its boundary; headers are read where they must be only, for all of them have to be made then
-    return without_boundary(request) if request.body.startswith(b"--") else request.body
+def _digest(request: Request) -> bytes:
+    """What tells a request from any other: the same for a retry."""
+    body = request.body
+    if body.startswith(b"--"):  # a form begins with its boundary, of which a retry has another
+        body = without_boundary(request)
+    return hashlib.blake2b(body, key=request.url.encode()[-64:]).digest()
 
 
 def _default(options: Options) -> Turn | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from email.message import Message
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -83,6 +82,8 @@ def _field(headers: dict[str, str], data: bytes) -> tuple[str, Any]:
 
 def _header(value: str, parameter: str) -> tuple[str, str]:
     """The value of a header without its parameters, and one of these."""
+    from email.message import Message  # slow to load
+
     message = Message()
     message["content-type"] = value if "/" in value.partition(";")[0] else f"x/{value}"
     found = message.get_param(parameter)

@@ -89,12 +89,19 @@ def guards(known: Known, refuse: Refuse) -> Mapping[str, Callable[[Any], list[Pa
 
         return sendto
 
+    resolvers = {
+        name: resolving(f"a raw socket (socket.{name})")
+        for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
+    }
+    senders = {
+        **{name: connecting(f"a raw socket (socket.{name})") for name in ("connect", "connect_ex")},
+        "sendto": sending,
+    }
+
     def sockets(module: Any) -> list[Patch]:
-        names = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
         return [
-            *((module, name, resolving(f"a raw socket (socket.{name})")) for name in names),
-            *((module.socket, name, connecting(f"a raw socket (socket.{name})")) for name in ("connect", "connect_ex")),
-            (module.socket, "sendto", sending),
+            *[(module, name, make) for name, make in resolvers.items()],
+            *[(module.socket, name, make) for name, make in senders.items()],
         ]
 
     def loops(module: Any) -> list[Patch]:

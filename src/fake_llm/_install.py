@@ -15,7 +15,8 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
+from operator import is_not
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -68,23 +69,17 @@ class _Set:
     """One attribute that was replaced.
 
     Attributes:
+        own: What stands in the owner, a view.
         original: As it is reached from the owner.
         kept: As it stands in the owner: a descriptor there may be reached as another object. `None` where it is only inherited.
     """
 
     owner: Any
     attribute: str
+    own: Mapping[str, Any]
     original: Any
     kept: Any
     replacement: Any
-
-    def restore(self) -> None:
-        if vars(self.owner).get(self.attribute) is not self.replacement:
-            return
-        if self.kept is not None:
-            setattr(self.owner, self.attribute, self.kept)
-        else:
-            delattr(self.owner, self.attribute)
 
 
 class _Installed:
@@ -94,11 +89,13 @@ class _Installed:
         self._lock = threading.RLock()
         self._blocks = 0
         self._targets: Mapping[str, Target] = {}
+        self._every: Mapping[str, Target] = {}
+        self._patched: tuple[str, ...] = ()  # the modules of these, but for those that are only watched
         self._sets: dict[Any, _Set] = {}  # by the replacement
         self._finder = _Finder(self)
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._made: dict[tuple[Any, str], _Set] = {}  # to be used again, while the same functions are asked
-        self._asked: tuple[FindBy, Known, Refuse] | None = None
+        self._asked: tuple[Any, ...] = ()
 
     @property
     def targets(self) -> Mapping[str, Target]:
@@ -133,18 +130,26 @@ class _Installed:
             self._blocks += 1
             if self._blocks > 1:
                 return []
-            if self._asked != (find, known, refuse):
-                self._asked = find, known, refuse
+            asked = find, known, refuse, watch, places
+            if len(self._asked) != len(asked) or any(map(is_not, self._asked, asked)):
                 self._made.clear()
-            watched = {name: partial(_watched, then) for name, then in watch.items() if name not in sys.modules}
-            stacks = {name: partial(_patches, name, find) for name in STACKS}
-            self._targets = {**guards(known, refuse), **watched, **stacks, **places}
+                watched = {name: partial(_watched, then) for name, then in watch.items()}
+                stacks = {name: partial(_patches, name, find) for name in STACKS}
+                self._every = {**guards(known, refuse), **watched, **stacks, **places}
+                self._patched = tuple(name for name, target in self._every.items() if target is not watched.get(name))
+                self._asked = asked
+            self._targets = self._every
             sys.meta_path.insert(0, self._finder)
-            loaded = [(name, sys.modules[name]) for name in self._targets if sys.modules.get(name) is not None]
-            for name, module in loaded:
-                if not _importing(module):
-                    self.patch(name, module)
-            return [name for name, module in loaded if _importing(module)]
+            begun: list[str] = []
+            for name in self._patched:
+                module = sys.modules.get(name)
+                if module is None:
+                    continue
+                if _importing(module):
+                    begun.append(name)
+                else:
+                    self._patch(name, module, self._every[name])
+            return begun
 
     def leave(self) -> None:
         with self._lock:
@@ -155,23 +160,42 @@ class _Installed:
                 return
             self._targets = {}
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self._finder]
-            for entry in reversed(self._sets.values()):
-                entry.restore()
+            for replacement, entry in reversed(self._sets.items()):
+                attribute = entry.attribute
+                if entry.own.get(attribute) is not replacement:
+                    continue
+                if entry.kept is not None:
+                    setattr(entry.owner, attribute, entry.kept)
+                else:
+                    delattr(entry.owner, attribute)
             self._sets.clear()
 
     def patch(self, name: str, module: Any) -> None:
         """Replace what this module's target names; what is ours already stays, as under an alias of a module."""
         with self._lock:
             target = self._targets.get(name)
-            if target is None:
-                return
-            try:
-                for owner, attribute, make in target(module):
-                    self._replace(owner, attribute, make)
-            except (AttributeError, TypeError) as error:
-                raise RuntimeError(_refused(name, module, error)) from error
+            if target is not None:
+                self._patch(name, module, target)
 
-    def _replace(self, owner: Any, attribute: str, make: Callable[[Any], Any]) -> None:
+    def _patch(self, name: str, module: Any, target: Target) -> None:
+        made, sets = self._made, self._sets
+        try:
+            for owner, attribute, make in target(module):
+                entry = made.get((owner, attribute))
+                if (
+                    entry is not None
+                    and entry.own.get(attribute) is (kept := entry.kept)
+                    and (kept is not None or getattr(owner, attribute) is entry.original)
+                ):  # what was there is there again, as at every block but the first
+                    replacement = entry.replacement
+                    setattr(owner, attribute, replacement)
+                    sets[replacement] = entry
+                else:
+                    self._replace(owner, attribute, make, entry)
+        except (AttributeError, TypeError) as error:
+            raise RuntimeError(_refused(name, module, error)) from error
+
+    def _replace(self, owner: Any, attribute: str, make: Callable[[Any], Any], entry: _Set | None) -> None:
         original = getattr(owner, attribute)
         wrapped = hasattr(type(original), "__wrapped__")  # wrapt's wrappers equal what they wrap, and aren't ours
         if not wrapped and original in self._sets:
@@ -179,13 +203,12 @@ class _Installed:
         kept = vars(owner).get(attribute)
         while not wrapped and original in self._ours:  # left over by somebody who put it back after the last block
             original = kept = self._ours[original]
-        entry = self._made.get((owner, attribute))
         if entry is None or (entry.original is not original and entry.kept is not kept):
             replacement = make(original)
             if not isinstance(original, ModuleType):
                 update_wrapper(replacement, original)
             self._ours[replacement] = original
-            entry = _Set(owner, attribute, original, kept, replacement)
+            entry = _Set(owner, attribute, vars(owner), original, kept, replacement)
             self._made[owner, attribute] = entry
         setattr(owner, attribute, entry.replacement)
         self._sets[entry.replacement] = entry
@@ -197,14 +220,19 @@ def _watched(then: Callable[[], None], module: Any) -> list[Patch]:
 
 
 def _patches(name: str, find: FindBy, module: Any) -> list[Patch]:
-    stack = importlib.import_module(f"fake_llm._stacks.{STACKS[name]}")
-    patches: list[Patch] = stack.patches(module, partial(find, module.__name__))
+    patches: list[Patch] = _stack(name).patches(module, partial(find, module.__name__))
     return patches
+
+
+@cache
+def _stack(name: str) -> Any:
+    return importlib.import_module(f"fake_llm._stacks.{STACKS[name]}")
 
 
 def _importing(module: Any) -> bool:
     """Whether some thread is still in the middle of importing this module."""
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+    spec = getattr(module, "__spec__", None)
+    return spec is not None and bool(getattr(spec, "_initializing", False))
 
 
 def _refused(name: str, module: Any, error: Exception) -> str:

@@ -23,8 +23,14 @@ def loads(raw: bytes) -> Any:
     Raises:
         ValueError: The bytes aren't JSON, aren't UTF-8, or are nested too deeply.
     """
-    value = _parsed(raw)
-    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _too_deep(value):
+    if _LONG_NUMBER in raw.translate(_DIGITS):  # ten times as fast as a regular expression
+        value = _exactly(raw)
+    else:
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            value = _exactly(raw)
+    if len(raw) > _DEEPEST and raw.count(b"[") + raw.count(b"{") > _DEEPEST and _too_deep(value):
         raise ValueError("nested too deeply")
     return value
 
@@ -46,12 +52,7 @@ def _too_deep(value: Any) -> bool:
     return any(isinstance(item, (dict, list)) for item in level)
 
 
-def _parsed(raw: bytes) -> Any:
-    if _LONG_NUMBER not in raw.translate(_DIGITS):  # ten times as fast as a regular expression
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            pass
+def _exactly(raw: bytes) -> Any:
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=_refuse)
     except RecursionError:

@@ -60,10 +60,11 @@ _Default = TypeVar("_Default")
 class Headers(Mapping[str, str]):
     """HTTP headers: case-insensitive, several values of one name joined by `, `; secrets masked in the repr."""
 
-    __slots__ = ("_given", "_items", "_lower")
+    __slots__ = ("_items", "_lower", "given")
 
     def __init__(self, items: Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]] = ()) -> None:
-        self._given = items
+        self.given = items
+        """Names and values as the stack gave them."""
         self._items: tuple[tuple[str, str], ...] | None = None
         self._lower: dict[str, str] | None = None
 
@@ -87,11 +88,17 @@ class Headers(Mapping[str, str]):
     def get(self, key: str, default: _Default, /) -> str | _Default: ...
     def get(self, key: str, default: Any = None, /) -> Any:
         """The value of a name; of headers that are looked into once, only this one is made ready."""
-        if self._lower is None:
-            name, size = key.lower(), len(key)
-            found = [value for given, value in self._given if len(given) == size and _text(given).lower() == name]
-            return default if not found else _text(found[0]) if len(found) == 1 else self._map()[name]
-        return self._lower.get(key.lower(), default)
+        name = key.lower()
+        if self._lower is not None:
+            return self._lower.get(name, default)
+        size = len(name)
+        found = None
+        for given, value in self.given:
+            if len(given) == size and _text(given).lower() == name:
+                if found is not None:
+                    return self._map()[name]
+                found = value
+        return default if found is None else _text(found)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._map()
@@ -105,7 +112,7 @@ class Headers(Mapping[str, str]):
     def multi_items(self) -> tuple[tuple[str, str], ...]:
         """Every name and value in the order they travelled."""
         if self._items is None:
-            self._items = tuple((_text(name), _text(value)) for name, value in self._given)
+            self._items = tuple((_text(name), _text(value)) for name, value in self.given)
         return self._items
 
     def __repr__(self) -> str:

@@ -36,6 +36,9 @@ class Pace:
         check_type(self.framing, (Framing,), where, "framing", "framing=Framing(split=1)")
 
 
+_NO_PACE: Final = Pace()
+
+
 class BlockOptions(TypedDict, total=False):
     """The options of a block as type checkers see them in `**options`; told by `fake_llm.intercept`."""
 
@@ -84,6 +87,11 @@ class Options:
     pace: Pace = field(init=False, repr=False, compare=False)
     """What the block says about every reply."""
 
+    @property
+    def usual(self) -> bool:
+        """Whether nothing that it says has a part in the answer to a request that is as it should be."""
+        return self.pace == _NO_PACE and self.context_window is None and self.cost is None and self.validate
+
     def __post_init__(self) -> None:
         pace = Pace(
             model=self.model,
@@ -100,24 +108,25 @@ class Options:
         """The options given, over `base`; `ScriptError` for names and values that can't be."""
         if not given:  # as for nearly every block: they have been checked
             return base or _USUAL
-        names = [item.name for item in dataclasses.fields(cls) if item.init]
         for name in given:
-            if name not in names:
-                near = difflib.get_close_matches(name, names, 1)
+            if name not in _NAMES:
+                near = difflib.get_close_matches(name, _NAMES, 1)
                 raise ScriptError(
                     sentence(
                         f"There is no option {name}={given[name]!r}.",
-                        "The options are " + ", ".join(sorted(names)) + ".",
+                        "The options are " + ", ".join(sorted(_NAMES)) + ".",
                         f"Write {near[0]}=." if near else "Leave it out.",
                     )
                 )
         options = dataclasses.replace(base, **given) if base is not None else cls(**given)
-        options._check()
+        options._check(given)
         return options
 
-    def _check(self) -> None:
+    def _check(self, given: Mapping[str, Any]) -> None:
+        """Refuse what can't be among the options given; those beside them have been checked."""
         where = "intercept"
-        self.pace.check(where)
+        if self.pace != _SILENT:
+            self.pace.check(where)
         if self.on_exhausted not in ("raise", "stop", "error"):
             raise ScriptError(
                 sentence(
@@ -126,8 +135,9 @@ class Options:
                     'Write on_exhausted="raise", "stop" or "error".',
                 )
             )
-        for name in ("strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"):
-            check_switch(getattr(self, name), where, name)
+        for name, value in given.items():
+            if name in _SWITCHES:
+                check_switch(value, where, name)
         for name in ("context_window", "reserve_completion"):
             value = getattr(self, name)
             if value is None and name == "context_window":
@@ -160,4 +170,7 @@ class Options:
             )
 
 
+_SWITCHES: Final = frozenset({"strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"})
+_SILENT: Final = Pace()
 _USUAL: Final = Options()
+_NAMES: Final = [item.name for item in dataclasses.fields(Options) if item.init]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
+from threading import get_ident
 from typing import Any, TypeAlias
 
 __all__ = ["Place", "here", "task"]
@@ -14,7 +14,7 @@ Place: TypeAlias = tuple[int, Any]
 
 def here() -> Place:
     """The running thread and task."""
-    return threading.get_ident(), task()
+    return get_ident(), task()
 
 
 def task() -> Any:

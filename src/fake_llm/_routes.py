@@ -181,7 +181,8 @@ class Routes:
     def __init__(self, hosts: Mapping[str, str] | None = None) -> None:
         self._added: list[Declared] = []
         self._declared: Declared = ()
-        self.declare(hosts or {})
+        if hosts:
+            self.declare(hosts)
 
     def declare(self, hosts: Mapping[str, str]) -> Declared:
         """Add hosts; gives what `withdraw` takes."""

@@ -184,6 +184,8 @@ def as_failure(turn: Turn, operation: str) -> str | None:
 
 def as_script(value: Any) -> tuple[Turn, ...]:
     """A list of turns, or a single turn that stands for a script of one."""
+    if not value and type(value) in (tuple, list):
+        return ()
     if isinstance(value, TURN_TYPES) and not isinstance(value, Function):
         return (as_turn(value),)
     single = (
@@ -661,8 +663,12 @@ class Script:
         """The next turn of the queue, for a call that may take one."""
         if call.operation != "chat" or not self.queue:
             return None
-        self.takers.append(call.index)
-        return Taken(self.queue.popleft(), _NO_PACE, lambda: bool(self.queue))
+        return Taken(self.take(call.index), _NO_PACE, lambda: bool(self.queue))
+
+    def take(self, index: int) -> Turn:
+        """The next turn of the queue, for the call of this index."""
+        self.takers.append(index)
+        return self.queue.popleft()
 
     def from_rules(self, call: Call, misfits: list[Misfit]) -> Iterator[Taken]:
         """A turn of each rule that fits, in order, then the default.

@@ -120,6 +120,46 @@ def test_A15_what_the_user_has_set_is_left_alone(without_keys: None, monkeypatch
         monkeypatch.delenv(name)
 
 
+@needs("openai>=2", "requests")
+def test_A15_dummies_hide_no_proxy_of_the_environment(without_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """requests isn't let walk through the dummies in search of one, and finds each that is there."""
+    importlib.import_module("openai")
+    requests = importlib.import_module("requests")
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    stock = requests.utils.getproxies
+
+    def found() -> dict[str, str]:
+        with requests.Session() as session:
+            return session.merge_environment_settings("https://example.org", {}, False, None, None)["proxies"]
+
+    with fake_llm.intercept():
+        assert "OPENAI_API_KEY" in os.environ
+        assert found() == requests.utils.getproxies() == {}
+        monkeypatch.setenv("Https_Proxy", "http://proxy.example:8080")
+        assert found() == requests.utils.getproxies() == {"https": "http://proxy.example:8080"}
+        monkeypatch.setenv("no_proxy", "example.org")
+        assert found() == {}
+        monkeypatch.setenv("no_proxy", "")
+        monkeypatch.setenv("https_proxy", "")
+        assert found() == requests.utils.getproxies() == {}
+    assert requests.utils.getproxies is stock
+
+
+@needs("openai>=2")
+def test_A15_another_object_in_place_of_the_environment_gets_the_dummies(
+    without_keys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importlib.import_module("openai")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "environ", {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "https://llm.corp.example/v1"})
+        with fake_llm.intercept(["Hello."]):
+            assert os.environ["OPENAI_API_KEY"] == "sk-fake-llm"
+            assert os.environ["AZURE_OPENAI_API_KEY"] == "azure-fake-llm"
+            assert by_openai() == "Hello."
+        assert os.environ == {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "https://llm.corp.example/v1"}
+
+
 # --- A17: counting tokens asks for a file -----------------------------------------------------------
 
 

@@ -862,12 +862,12 @@ def headers(exchange: Exchange) -> HeaderItems:
             if exchange.stream
             else (*_limits(exchange.created), *_FIXED_HEADERS)
         )
-    drawn = ids.hex(64)
+    trace, span, ray = ids.hex(32), ids.hex(16), ids.hex(16)
     return (
         *fixed,
         ("request-id", _request_id(ids)),
-        ("traceresponse", f"00-{drawn[:32]}-{drawn[32:48]}-01"),
-        ("cf-ray", f"{drawn[48:]}-SJC"),
+        ("traceresponse", f"00-{trace}-{span}-01"),
+        ("cf-ray", f"{ray}-SJC"),
     )
 
 

@@ -609,7 +609,7 @@ class _Writer:
         self.invocations = _wants_invocations(exchange.body)
         self.tier = _tier(exchange)
         self._asked = _modalities_asked(exchange.body)
-        self._id = exchange.id or base64.urlsafe_b64encode(exchange.ids.take(17)).decode()[:23]
+        self._id = exchange.id or exchange.ids.base64(23)
 
     def body(self, candidates: list[dict[str, Any]], usage: dict[str, Any]) -> dict[str, Any]:
         return self._with_model({"candidates": candidates, "usageMetadata": usage})
@@ -1233,7 +1233,7 @@ def _tier(exchange: Exchange) -> str:
     """How the request is served: what its body asks for, or on Vertex its header (google-genai 3.6, 2026-11)."""
     body = exchange.body
     asked = _either(body, "serviceTier", "service_tier") if isinstance(body, dict) else None
-    if asked is None:
+    if asked is None and exchange.provider == "vertex":
         asked = exchange.request.headers.get("x-vertex-ai-llm-shared-request-type")
     word = str(asked).lower().removeprefix("service_tier_")
     return word if word in _TIERS else "standard"

@@ -956,8 +956,11 @@ _SUCCESS: Final = (*_VERSION, ("x-envoy-upstream-service-time", "360"), *_LIMITS
 
 def headers(exchange: Exchange) -> HeaderItems:
     """Headers of a successful answer, whole or streamed."""
-    text = exchange.ids.hex(48)
-    return (*_SUCCESS, ("x-request-id", "req_" + text[:32]), ("cf-ray", text[32:] + "-IAD"))
+    return (
+        *_SUCCESS,
+        ("x-request-id", "req_" + exchange.ids.hex(32)),
+        ("cf-ray", exchange.ids.hex(16) + "-IAD"),
+    )
 
 
 # ---------------------------------------------------------------------------------------------- errors

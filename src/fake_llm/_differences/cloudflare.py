@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fake_llm._dialect import Exchange, Ids
+from fake_llm._dialect import CREATED, Exchange, Ids, Spelling
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat
 from fake_llm._differences.routed import asked_model, routed
@@ -63,7 +63,10 @@ _USUAL: Final = {
 
 
 def _id(ids: Ids) -> str:
-    return "id-" + str(1_767_225_600_000 + int.from_bytes(ids.take(2), "big"))
+    return "id-" + ids.spelt(_MILLISECONDS, 13)
+
+
+_MILLISECONDS: Final = Spelling(lambda taken: str(CREATED * 1000 + int.from_bytes(taken, "big")), lambda count: 2)
 
 
 def _tool_id(ids: Ids, number: int) -> str:

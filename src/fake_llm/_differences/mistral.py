@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from fake_llm._dialect import CREATED, Delta, Exchange, Ids
+from fake_llm._dialect import CREATED, Delta, Exchange, Ids, Spelling
 from fake_llm._differences import Difference
 from fake_llm._differences.chat import chat, thinks
 from fake_llm._errors import ScriptError
@@ -203,10 +203,17 @@ def mistral_pad(payload: Any, data: bytes) -> bytes:
 # --- headers and errors -------------------------------------------------------------------------
 
 
+def _uuid7(taken: bytes) -> str:
+    text, time = taken.hex(), f"{CREATED * 1000:012x}"
+    return f"{time[:8]}-{time[8:]}-7{text[:3]}-a{text[3:6]}-{text[6:]}"
+
+
+_UUID7: Final = Spelling(_uuid7, lambda count: 9)
+
+
 def _correlation(ids: Ids) -> str:
     """A UUID of version 7: the time in front."""
-    text, time = ids.hex(18), f"{CREATED * 1000:012x}"
-    return f"{time[:8]}-{time[8:]}-7{text[:3]}-a{text[3:6]}-{text[6:]}"
+    return ids.spelt(_UUID7, 36)
 
 
 _COMMON: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fake_llm._dialect import Exchange, Ids
+from fake_llm._dialect import Exchange, Ids, Spelling
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
 from fake_llm._differences.chat import chat
@@ -14,7 +14,10 @@ __all__ = ["OLLAMA"]
 
 
 def _id(ids: Ids) -> str:
-    return f"chatcmpl-{int.from_bytes(ids.take(2), 'big') % 999 + 1}"
+    return "chatcmpl-" + ids.spelt(_NUMBER, 3)
+
+
+_NUMBER: Final = Spelling(lambda taken: str(int.from_bytes(taken, "big") % 999 + 1), lambda count: 2)
 
 
 def _tool_id(ids: Ids, number: int) -> str:

@@ -75,10 +75,12 @@ class Memory:
     Attributes:
         recall: What the request builds on: the messages before it, or the vendor's refusal of an id that nobody knows.
         keep: Puts an answer into the store.
+        concerns: Whether a request with this body has anything to do with it.
     """
 
     recall: Callable[[Store, Exchange], tuple[Message, ...] | Error]
     keep: Callable[[Store, Exchange, Response | Fault], None]
+    concerns: Callable[[Any], bool] = lambda body: True
 
 
 _DIGITS = 18

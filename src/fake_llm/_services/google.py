@@ -212,7 +212,9 @@ def _keep(store: Store, exchange: Exchange, answer: Response | Fault) -> None:
     """An answer isn't kept."""
 
 
-MEMORY: Final = Memory(recall=_recall, keep=_keep)
+MEMORY: Final = Memory(
+    recall=_recall, keep=_keep, concerns=lambda body: "cachedContent" in body or "cached_content" in body
+)
 """Of generation: what it builds on is cached content."""
 
 

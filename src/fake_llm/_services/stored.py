@@ -337,7 +337,7 @@ def _keep_chat(store: Store, exchange: Exchange, answer: Response | Fault) -> No
         store.kept[document["id"]] = Kept(exchange)
 
 
-CHAT: Final = Memory(recall=_recall_chat, keep=_keep_chat)
+CHAT: Final = Memory(recall=_recall_chat, keep=_keep_chat, concerns=lambda body: body.get("store") is True)
 
 
 def _chats(store: Store) -> Iterable[tuple[str, Kept]]:

@@ -322,8 +322,10 @@ class _Library:
         if isinstance(answer, Fault):
             raise self.error(answer, request)
         length = answer.framed()
-        if answer.steps is None or answer.bodiless(request.method):
-            stream = self.module.ByteStream(b"" if answer.bodiless(request.method) else answer.body)
+        if answer.bodiless(request.method):
+            stream = self.module.ByteStream(b"")
+        elif answer.steps is None:
+            stream = self.module.ByteStream(answer.body)
         else:
             stream = played(answer.steps, self, request, _mid_body(answer.steps, answer.length))
         return self.module.Response(answer.status, headers=[*answer.headers, length], stream=stream, request=request)
