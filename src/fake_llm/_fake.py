@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
@@ -454,7 +455,7 @@ class FakeLLM:
             request.method, request.path, provider
         )
         key, row, name = None, route.endpoint, route.provider.name
-        plain = self._usual and row is not None and not self._forbids
+        plain = self._usual and row is not None and not self._forbids and self._next_is_text()
         if plain and row is not None and not row.by_body and (fitting := _stencils.fitting(row, name, request)):
             filled = self._filled(request, route.provider, *fitting)
             if filled is not None:
@@ -469,6 +470,13 @@ class FakeLLM:
                 if filled is not None:
                     return filled
         return _Arrival(request, route, endpoint, body, key)
+
+    def _next_is_text(self) -> bool:
+        """Whether the next turn is a text; at once, as nobody else has to wait for it."""
+        turn: Turn | None = self._script.default
+        with suppress(IndexError):
+            turn = self._script.queue[0]
+        return type(turn) is Reply and len(turn.parts) == 1 and type(turn.parts[0]) is str
 
     def _filled(self, request: Request, provider: Provider, stencil: _stencils.Stencil, count: int) -> Response | None:
         """The stencil's answer to a plain request, whose texts have so many tokens, by a plain text; `None` if another is next."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from fake_llm import _json
@@ -226,10 +227,17 @@ def _response_schemas(body: Mapping[str, Any]) -> Error | None:
 def _loose(what: str, schema: Any, param: str, code: str | None) -> Error | None:
     if not isinstance(schema, dict):
         return None
-    for place, node in _objects(schema, ()):
+    said = _wrong_in(_json.compact(schema))
+    return None if said is None else refused(f"Invalid schema for {what}: {said}", param, code)
+
+
+@lru_cache(maxsize=256)
+def _wrong_in(schema: bytes) -> str | None:
+    """What is wrong with a schema, which comes with every request of a conversation."""
+    for place, node in _objects(_json.loads(schema), ()):
         said = _wrong_object(node)
         if said is not None:
-            return refused(f"Invalid schema for {what}: In context={place!r}, {said}", param, code)
+            return f"In context={place!r}, {said}"
     return None
 
 
