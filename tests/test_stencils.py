@@ -32,6 +32,7 @@ SAYINGS = ("It is sunny.", *TEXTS)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_stencils, "_known", {})
     monkeypatch.setattr(_stencils, "_around", {})
+    monkeypatch.setattr(_stencils, "_once", set())
 
 
 def without_stencils(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,6 +306,11 @@ def test_rules_default_and_retries(monkeypatch: pytest.MonkeyPatch, filled: Fill
     assert tell(FakeLLM(script)) == with_them
 
 
+def test_a_default_alone(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
+    alike(monkeypatch, [], [request(OPENAI, plain(f"{index}")) for index in range(5)], default="the default")
+    assert filled.count == 3
+
+
 def test_later_requests_build_on_it(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
     fake = FakeLLM(["one", "two", "three", "four"])
     for text in ("a", "b", "c"):
@@ -316,10 +322,10 @@ def test_later_requests_build_on_it(monkeypatch: pytest.MonkeyPatch, filled: Fil
 
 
 def test_there_are_so_many_and_no_more(filled: Filled) -> None:
-    for index in range(3 * _stencils._MOST):
+    for index in range(_stencils._MOST + 3):
         fake = FakeLLM(["a"])
         fake.answer(request(OPENAI, plain(seed=index)))
-    assert len(_stencils._known) == _stencils._MOST
+    assert (len(_stencils._known), len(_stencils._once)) == (0, 3)
     for index in range(_stencils._MOST + 3):
         fake = FakeLLM(["a"] * 2)
         for _ in range(2):

@@ -57,7 +57,6 @@ class Call:
         timestamp: When it came, in Unix seconds.
         provider: Who was called: `openai`, `anthropic`, `gemini`, …
         operation: `chat` for every generation endpoint, else `count_tokens`, `models`, …
-        dialect: The wire vocabulary: `openai_chat`, `anthropic_messages`, …
         model: The model asked for, `""` for none.
         stream: Whether a stream was asked for.
         reply: What answered it: a `Reply`, `Error`, `Raw`, exception or SDK object; `None` if nothing did.
@@ -76,12 +75,10 @@ class Call:
         "_earlier",
         "_failure",
         "_origin",
-        "_plain",
         "_refused",
         "_response",
         "_usage",
         "cost",
-        "dialect",
         "index",
         "model",
         "operation",
@@ -103,19 +100,17 @@ class Call:
         self._before: Call | None = None
         self._earlier: tuple[Message, ...] = ()
         self._origin: tuple[int, int] = (0, 0)
-        self._chosen: tuple[Choice, ...] | None = None
-        self._plain: tuple[str, int, int] | None = None
-        """A plain text that was answered, its tokens of both ways: usage and choices are made of it for who asks."""
+        self._chosen: tuple[Choice, ...] = ()
         self.index = index
         self.timestamp = timestamp
         self._attempt: int | None = None
         self.provider = provider
         self.operation = operation
-        self.dialect = asked.dialect.name
         self.model = model
         self.stream = stream
         self.reply: Any = None
-        self._usage: Usage | None = None
+        self._usage: Usage | tuple[str, int, int] | None = None
+        """Of a plain text that was answered this and its tokens of both ways: usage and choices are made of them for who asks."""
         self.cost: Any = None
         self.waited = 0.0
 
@@ -129,15 +124,25 @@ class Call:
     @property
     def usage(self) -> Usage | None:
         """The tokens; `None` for anything but an answer."""
-        if self._usage is None and self._plain is not None:
-            self._usage = Usage(*self._plain[1:])
+        if isinstance(self._usage, tuple):
+            self._unfold(*self._usage)
+        assert not isinstance(self._usage, tuple)
         return self._usage
 
     @property
     def _choices(self) -> tuple[Choice, ...]:
-        if self._chosen is None:
-            self._chosen = () if self._plain is None else (Choice(self._plain[:1], "stop"),)
+        if isinstance(self._usage, tuple):
+            self._unfold(*self._usage)
         return self._chosen
+
+    def _unfold(self, text: str, given: int, written: int) -> None:
+        self._chosen = (Choice((text,), "stop"),)
+        self._usage = Usage(given, written)
+
+    @property
+    def dialect(self) -> str:
+        """The wire vocabulary, such as `openai_chat` or `anthropic_messages`."""
+        return self._asked.dialect.name
 
     @property
     def method(self) -> str:

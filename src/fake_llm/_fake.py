@@ -476,14 +476,15 @@ class FakeLLM:
         if self._failed:
             return None
         with script.lock:
-            text = _stencils.plain_text(script.queue[0]) if script.queue else None
+            turn = script.queue[0] if script.queue else None if script.rules else script.default
+            text = _stencils.plain_text(turn)
             if text is None:
                 return None
             asked = Asked(request, stencil.endpoint.dialect, FORGOTTEN, _digest(request))
             call, ids = self._entered(asked, provider, stencil.endpoint, stencil.model, stream=False)
-            call.reply = script.take(call.index)
-        call._plain = text, stencil.base + count, tokens(text)
-        call._response, known_by = stencil.answer(*call._plain, ids)
+            call.reply = script.take(call.index) if script.queue else turn
+        call._usage = said = text, stencil.base + count, tokens(text)
+        call._response, known_by = stencil.answer(*said, ids)
         if known_by is not None:
             self._store.answered[known_by] = call
         return call._response

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
@@ -101,7 +102,13 @@ def key_of(endpoint: Endpoint, provider: str, url: str, body: Any) -> Key | None
         return None
     field, said, texts = found
     rest = _json.compact({name: value for name, value in body.items() if name != field})
+    if len(rest) > _LARGEST:
+        return None
     return Key((id(endpoint), provider, url, rest, *said), sum([tokens(text) for text in texts]))
+
+
+_LARGEST: Final = 4_096
+"""Bytes of a request beside its texts that are kept."""
 
 
 def _with_texts(body: Mapping[str, Any], field: str, texts: Iterable[str]) -> dict[str, Any]:
@@ -223,10 +230,12 @@ class Stencil:
 # --- cutting one --------------------------------------------------------------------------------
 
 _MOST: Final = 512
-_known: Final[dict[tuple[Any, ...], Stencil | str]] = {}
-"""By key: a stencil, `SEEN` for a request that came once, `NEVER` for one of which none can be cut."""
-_SEEN: Final = "seen"
-_NEVER: Final = "never"
+_known: Final[dict[tuple[Any, ...], Stencil | None]] = {}
+"""By key: a stencil, `None` for an answer of which none can be cut."""
+_once: Final[set[int]] = set()
+"""The hashes of keys that came once, since there were too many."""
+_MOST_ONCE: Final = 128
+_lock: Final = threading.Lock()
 
 
 class _Around(NamedTuple):
@@ -264,14 +273,17 @@ def _remember(key: Key, exchange: Exchange, stencil: Stencil) -> None:
     assert said is not None
     field, _, texts = said
     marked = _with_texts(exchange.body, field, [*texts[:-1], _MARK])
-    for written in {_json.compact(texts[-1]), json.dumps(texts[-1]).encode()}:
+    for written in (_json.compact(texts[-1]), json.dumps(texts[-1]).encode()):
         before, found, after = exchange.request.body.rpartition(written)
-        if found and after and parsed(replace(exchange.request, body=before + _json.compact(_MARK) + after)) == marked:
-            if len(_around) >= _MOST:
-                del _around[next(iter(_around))]
+        if (
+            found
+            and after
+            and len(before) + len(after) <= _LARGEST
+            and parsed(replace(exchange.request, body=before + _json.compact(_MARK) + after)) == marked
+        ):
             around = _Around(before, after, key.tokens - tokens(texts[-1]), stencil)
             place = key.place[:3]
-            _around[place] = (around, *_around.get(place, ())[: _MOST_AROUND - 1])
+            _put(_around, place, (around, *_around.pop(place, ())[: _MOST_AROUND - 1]))
             return
 
 
@@ -281,24 +293,33 @@ _MARK: Final = "a text that nobody writes"
 def found(key: Key, request: Request) -> Stencil | None:
     """The stencil for a request, if there is one."""
     known = _known.get(key.place)
-    return known if type(known) is Stencil and (known.heard is None or known.heard.same(request.headers)) else None
+    return known if known is not None and (known.heard is None or known.heard.same(request.headers)) else None
 
 
 def learn(key: Key, exchange: Exchange, endpoint: Endpoint, turn: Any, answer: Any) -> None:
     """Take note of an answer: from the second one on, a stencil is cut."""
     text = plain_text(turn)
-    known = _known.get(key.place)
-    if text is None or known is _NEVER or isinstance(known, Stencil):
+    if text is None or key.place in _known:
         return
-    if known is None:
-        if len(_known) >= _MOST:
-            del _known[next(iter(_known))]
-        _known[key.place] = _SEEN
-        return
-    stencil = _cut(exchange, endpoint, text, answer)
-    _known[key.place] = stencil or _NEVER
-    if stencil is not None:
-        _remember(key, exchange, stencil)
+    with _lock:
+        once = hash(key.place)
+        if once not in _once:
+            if len(_once) >= _MOST_ONCE:
+                _once.clear()
+            _once.add(once)
+            return
+        stencil = _cut(exchange, endpoint, text, answer)
+        row, provider, url, rest, *said = key.place
+        # a copy: orjson 3.13 keeps ten times the room it needs
+        _put(_known, (row, provider, url, b"%b" % rest, *said), stencil)
+        if stencil is not None:
+            _remember(key, exchange, stencil)
+
+
+def _put(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(kept) >= _MOST:
+        del kept[next(iter(kept))]
+    kept[key] = value
 
 
 class _Noted(Ids):
