@@ -281,8 +281,7 @@ def _google_user() -> str:
     folder = os.environ.get("CLOUDSDK_CONFIG") if _read("CLOUDSDK_CONFIG") is not None else None
     if folder is None and os.name == "nt":
         folder = os.path.join(os.environ.get("APPDATA", "C:\\"), "gcloud")  # noqa: PTH118
-    folder = folder or os.path.expanduser("~/.config/gcloud")  # noqa: PTH111
-    return os.path.join(folder, "application_default_credentials.json")  # noqa: PTH118
+    return f"{folder or os.path.expanduser('~/.config/gcloud')}/application_default_credentials.json"  # noqa: PTH111
 
 
 def base_urls() -> Iterator[tuple[str, str, Provider]]:

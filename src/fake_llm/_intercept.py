@@ -137,7 +137,7 @@ class Intercept:
         fake = self._template.copy()
         enter(fake)
         with _lock:
-            self._entered.append((here(), fake))
+            self._entered.append((fake._home or here(), fake))
         return fake
 
     def __exit__(

@@ -93,14 +93,17 @@ class Options:
         return self.pace == _NO_PACE and self.context_window is None and self.cost is None and self.validate
 
     def __post_init__(self) -> None:
-        pace = Pace(
-            model=self.model,
-            usage=self.usage,
-            delay=self.delay,
-            interval=self.interval,
-            chunk_size=self.chunk_size,
-            framing=self.framing,
-        )
+        pace = _NO_PACE
+        said = self.model, self.usage, self.delay, self.interval, self.chunk_size, self.framing
+        if any(value is not None for value in said):
+            pace = Pace(
+                model=self.model,
+                usage=self.usage,
+                delay=self.delay,
+                interval=self.interval,
+                chunk_size=self.chunk_size,
+                framing=self.framing,
+            )
         object.__setattr__(self, "pace", pace)
 
     @classmethod
@@ -125,7 +128,7 @@ class Options:
     def _check(self, given: Mapping[str, Any]) -> None:
         """Refuse what can't be among the options given; those beside them have been checked."""
         where = "intercept"
-        if self.pace != _SILENT:
+        if self.pace is not _NO_PACE:
             self.pace.check(where)
         if self.on_exhausted not in ("raise", "stop", "error"):
             raise ScriptError(
@@ -171,6 +174,5 @@ class Options:
 
 
 _SWITCHES: Final = frozenset({"strict", "validate", "virtual_time", "skip_backoff", "block_network", "env"})
-_SILENT: Final = Pace()
 _USUAL: Final = Options()
 _NAMES: Final = [item.name for item in dataclasses.fields(Options) if item.init]
