@@ -150,8 +150,11 @@ def places() -> Mapping[str, Callable[[Any], list[Patch]]]:
 
     def proxies(module: Any) -> list[Patch]:
         request, name = sys.modules["urllib.request"], "getproxies_environment"
+        walking = getattr(request, name)
+        if getattr(walking, "__module__", None) != "urllib.request":
+            return []  # somebody else's by now
         found: list[Patch] = [(request, name, unwalked)]
-        if getattr(module, "getproxies", None) is getattr(request, name):  # not where the system is asked too
+        if getattr(module, "getproxies", None) is walking:  # not where the system is asked too
             found.append((module, "getproxies", unwalked))
         return found
 
