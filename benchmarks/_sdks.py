@@ -5,6 +5,7 @@ What isn't in every environment is imported by the cases that need it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ class Sdk:
             call(client)
         return fake.calls[0].response
 
-    def case(self, title: str, call: Callable[[Any], object], turn: Any, target: float, count: int) -> Case:
+    def case(self, title: str, call: Callable[[Any], object], turn: Any, target: float | None, count: int) -> Case:
         """The call beside its floor."""
         floor = self.floor(call, self.answer(call, turn))
         return Case(f"{self.name}, {title}", batch(self.ours(call, turn)), batch(floor), "floor", target, count)
@@ -150,6 +151,12 @@ def cases() -> Iterator[Case]:
     floor = batch(OPENAI.floor(openai_whole, OPENAI.answer(openai_whole, ANSWER)))
     yield Case("the floor of openai chat, beside itself", floor, floor)
     yield OPENAI.case("whole", openai_whole, ANSWER, 1.10, 20)
+    number = itertools.count()
+
+    def openai_of_a_kind(client: Any) -> object:
+        return client.chat.completions.create(model="gpt-4o", messages=MESSAGES, seed=next(number))
+
+    yield OPENAI.case("whole, no two requests of one kind", openai_of_a_kind, ANSWER, None, 20)
     yield OPENAI.case("two tools and a schema, a tool call", openai_tools, TOOL_CALL, 1.15, 20)
     yield OPENAI.case("stream of 100 chunks", openai_stream, stream, 1.06, 2)
     yield ANTHROPIC.case("whole", anthropic_whole, ANSWER, 1.10, 20)
