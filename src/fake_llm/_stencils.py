@@ -13,6 +13,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
@@ -308,7 +309,9 @@ def learn(key: Key, exchange: Exchange, endpoint: Endpoint, turn: Any, answer: A
                 _once.clear()
             _once.add(once)
             return
-        stencil = _cut(exchange, endpoint, text, answer)
+        stencil = None
+        with suppress(Exception):  # what can't be cut is written by its dialect, as ever
+            stencil = _cut(exchange, endpoint, text, answer)
         row, provider, url, rest, *said = key.place
         # a copy: orjson 3.13 keeps ten times the room it needs
         _put(_known, (row, provider, url, b"%b" % rest, *said), stencil)
