@@ -941,9 +941,7 @@ def _as_written(turn: Turn) -> Any:
 
 def _may_be_retried(answer: Response | Fault, provider: str) -> bool:
     """Whether an SDK may ask again after this answer: a fault, in place of the answer or of its whole body, or a status that is retried."""
-    if isinstance(answer, Fault) or (
-        answer.steps is not None and any(isinstance(step, Fault) for step in answer.steps)
-    ):
+    if isinstance(answer, Fault) or (answer.steps is not None and Fault in map(type, answer.steps)):
         return True
     if answer.status in _RETRIED or answer.status >= _SERVER_ERROR or (provider, answer.status) in RETRIED:
         return True
