@@ -194,7 +194,10 @@ def test_what_else_is_asked_for(more: dict[str, Any], monkeypatch: pytest.Monkey
         Error(404),
         lambda call: "of a function",
     ],
-    ids=repr,
+    ids=[
+        *("id", "usage", "model", "two parts", "empty", "finish reason", "headers", "extra", "check"),
+        *("json", "error", "function"),
+    ],
 )
 def test_a_turn_that_says_more_is_written_by_its_dialect(
     turn: Any, monkeypatch: pytest.MonkeyPatch, filled: Filled
