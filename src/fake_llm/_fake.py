@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack
 
@@ -473,9 +472,11 @@ class FakeLLM:
 
     def _next_is_text(self) -> bool:
         """Whether the next turn is a text; at once, as nobody else has to wait for it."""
-        turn: Turn | None = self._script.default
-        with suppress(IndexError):
+        turn: Turn | None
+        try:
             turn = self._script.queue[0]
+        except IndexError:
+            turn = self._script.default
         return type(turn) is Reply and len(turn.parts) == 1 and type(turn.parts[0]) is str
 
     def _filled(self, request: Request, provider: Provider, stencil: _stencils.Stencil, count: int) -> Response | None:
