@@ -294,6 +294,31 @@ def test_what_is_no_plain_request(damaged: bytes, monkeypatch: pytest.MonkeyPatc
     alike(monkeypatch, ["a"] * 4, [*good, bad], strict=False)
 
 
+def test_a_text_that_is_too_long_is_refused_where_it_is(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
+    asked = [request(OPENAI, plain(said)) for said in ("one", "two", "three", "x" * 10_485_761, "four")]
+    answers, *_ = alike(monkeypatch, ["a"] * 5, asked, strict=False)
+    assert [answer.status for answer in answers] == [200, 200, 200, 400, 200]
+    assert filled.count == 2
+
+
+def test_an_infinite_number_is_no_null(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
+    body = b'{"model": "m", "max_tokens": %s, "messages": [{"role": "user", "content": "text %d"}]}'
+    asked = [
+        Request("POST", OPENAI, Headers([("content-type", "application/json")]), body % (limit, index), "httpx")
+        for index, limit in enumerate((b"null", b"null", b"null", b"1e400"))
+    ]
+    answers, *_ = alike(monkeypatch, ["a"] * 4, asked, strict=False)
+    assert [answer.status for answer in answers] == [200, 200, 200, 400]
+    assert filled.count == 1
+
+
+def test_a_model_that_can_only_be_sent_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With it all of the answer is."""
+    asked = [request("https://api.x.ai/v1/chat/completions", plain(f"{index}", model="\ud800")) for index in range(4)]
+    answers, *_ = alike(monkeypatch, ["a", "b", "c", "hä\u2028"], asked)
+    assert answers[3].body.isascii()
+
+
 def test_rules_default_and_retries(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
     asked = [request(OPENAI, plain(f"{index}")) for index in range(8)]
 

@@ -455,6 +455,7 @@ class FakeLLM:
         )
         key, row, name = None, route.endpoint, route.provider.name
         plain = self._usual and row is not None and not self._forbids and self._next_is_text()
+        plain = plain and len(request.body) <= _stencils.LONGEST
         if plain and row is not None and not row.by_body and (fitting := _stencils.fitting(row, name, request)):
             filled = self._filled(request, route.provider, *fitting)
             if filled is not None:

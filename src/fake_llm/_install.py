@@ -203,7 +203,7 @@ class _Installed:
         kept = vars(owner).get(attribute)
         while not wrapped and original in self._ours:  # left over by somebody who put it back after the last block
             original = kept = self._ours[original]
-        if entry is None or (entry.original is not original and entry.kept is not kept):
+        if entry is None or entry.kept is not kept or (kept is None and entry.original is not original):
             replacement = make(original)
             if not isinstance(original, ModuleType):
                 update_wrapper(replacement, original)

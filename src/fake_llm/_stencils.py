@@ -30,7 +30,7 @@ from fake_llm._tokens import input_tokens, tokens
 from fake_llm._turns import Reply
 from fake_llm._validate import refusal
 
-__all__ = ["Key", "Stencil", "fitting", "found", "key_of", "learn", "plain_text"]
+__all__ = ["LONGEST", "Key", "Stencil", "fitting", "found", "key_of", "learn", "plain_text"]
 
 
 class Key(NamedTuple):
@@ -94,6 +94,10 @@ def _texts(body: Any) -> tuple[str, list[str], list[str]] | None:
     return (field, said, texts) if role == "user" else None
 
 
+LONGEST: Final = 1_048_576
+"""Bytes of a request that can have one: vendors refuse what is much longer."""
+
+
 def key_of(endpoint: Endpoint, provider: str, url: str, body: Any) -> Key | None:
     """By what the stencil of a request is found; `None` for a request that can have none."""
     if type(body) is not dict or endpoint.operation != "chat" or endpoint.service is not None or body.get("stream"):
@@ -102,8 +106,11 @@ def key_of(endpoint: Endpoint, provider: str, url: str, body: Any) -> Key | None
     if found is None:
         return None
     field, said, texts = found
-    rest = _json.compact({name: value for name, value in body.items() if name != field})
-    if len(rest) > _LARGEST:
+    beside = {name: value for name, value in body.items() if name != field}
+    rest = _json.compact(beside)
+    if len(rest) > _LARGEST or (
+        b"null" in rest and _json.loads(rest) != beside
+    ):  # an infinite number is written so too
         return None
     return Key((id(endpoint), provider, url, rest, *said), sum([tokens(text) for text in texts]))
 
@@ -445,7 +452,11 @@ class _Written:
         return [endpoint.whole.dumps(self.text)[1:-1].decode(), *counts, *self.ids.values]
 
 
-_FIRST: Final = "Stencils are cut from such a text", Usage(7_130_047, 5_219_461), bytes(range(255, 191, -1))
+_FIRST: Final = (
+    'Stencils are cut\n from such: "é" \\ \u2028 <\U0001f642> & \x7f.',
+    Usage(7_130_047, 5_219_461),
+    bytes(range(255, 191, -1)),
+)
 _SECOND: Final = "Another text says so too", Usage(6_417_029, 9_301_753), bytes(range(64, 128))
 
 

@@ -17,7 +17,7 @@ import httpx
 import pytest
 import requests
 
-from fake_llm import _install
+from fake_llm import _install, intercept
 from fake_llm._install import uninstall
 from fake_llm._model import Response
 from fake_llm._stacks import STACKS
@@ -93,6 +93,23 @@ def test_replacements_look_like_the_originals():
     name = httpx.Client._transport_for_url.__qualname__
     with block(Scripted(OK)):
         assert httpx.Client._transport_for_url.__qualname__ == name
+
+
+def test_what_is_only_inherited_is_looked_up_again(monkeypatch: pytest.MonkeyPatch):
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def theirs(connector: Any, *args: Any, **options: Any) -> Any:
+        raise OSError("theirs")
+
+    async def call() -> None:
+        async with aiohttp.ClientSession() as session:
+            await session.get("http://127.0.0.1:9/")
+
+    with intercept():
+        pass
+    monkeypatch.setattr(aiohttp.BaseConnector, "connect", theirs)
+    with intercept(), pytest.raises(OSError, match="theirs"):
+        asyncio.run(call())
 
 
 def test_leaving_more_than_was_entered_says_so():
