@@ -258,12 +258,6 @@ def test_a_rule_needs_a_turn() -> None:
         FakeLLM().when().reply()
 
 
-def test_a_rule_without_reply_is_none() -> None:
-    with fake_llm.intercept(default="default") as fake:
-        fake.when(input="Hi")
-        assert text() == "default"
-
-
 # --- order --------------------------------------------------------------------------------------
 
 
@@ -737,3 +731,16 @@ def test_tools_called_two_rounds_in_a_row() -> None:
         fake_llm.intercept([ToolCall("now"), ToolCall("now")]),
     ):
         CHAT.post(tools=TOOLS)
+
+
+def test_a_rule_without_an_answer_fails_the_block() -> None:
+    with pytest.raises(ScriptError) as caught, fake_llm.intercept(default="d") as fake:
+        fake.when(input="x")
+        assert text(question="x") == "d"
+    assert str(caught.value).splitlines() == [
+        "The rule fake.when(input='x') says no answer.",
+        "A rule answers only with what its .reply() is given.",
+        "Write fake.when(input='x').reply(\"text\").",
+    ]
+    with fake_llm.intercept(default="d", strict=False) as fake:
+        fake.when(input="x")

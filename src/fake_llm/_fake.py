@@ -823,9 +823,18 @@ class FakeLLM:
         failure = self._first_failure(self._settled if unsettled else ())
         if failure is not None:
             return None if failure is leaving else failure
-        if turns and self._options.strict and leaving is None and not self._told and self.remaining:
-            return UnusedReplyError(unused(self._script, self._calls, self._side_calls))
-        return None
+        if not turns or not self._options.strict or leaving is not None or self._told:
+            return None
+        silent = next((rule for rule in self._script.rules if not rule.turns), None)
+        if silent is not None:
+            return ScriptError(
+                sentence(
+                    f"The rule fake.{silent!r} says no answer.",
+                    "A rule answers only with what its .reply() is given.",
+                    f'Write fake.{silent!r}.reply("text").',
+                )
+            )
+        return UnusedReplyError(unused(self._script, self._calls, self._side_calls)) if self.remaining else None
 
     def _first_failure(self, settled: Sequence[BaseException] = ()) -> BaseException | None:
         """The first that is still to be raised: without `strict`, of the test's own errors only."""

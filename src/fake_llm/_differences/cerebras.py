@@ -11,7 +11,7 @@ from typing import Any, Final
 from fake_llm._dialect import Exchange, Ids, WireEvent
 from fake_llm._differences import Difference
 from fake_llm._differences.absent import absent
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import chat, fingerprint_of
 from fake_llm._failures import Errors, Said, Usual
 
 __all__ = ["CEREBRAS"]
@@ -28,7 +28,7 @@ def _tool_id(ids: Ids, number: int) -> str:
 
 
 def _fingerprint(exchange: Exchange) -> str:
-    return "fp_" + exchange.ids.hex(20)
+    return "fp_" + fingerprint_of(exchange, 20)
 
 
 def _usage(exchange: Exchange) -> dict[str, Any]:

@@ -6,6 +6,7 @@ custom tools, log probabilities and several choices are the dialect's affair, an
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -17,7 +18,7 @@ from fake_llm._failures import Errors
 from fake_llm._model import HeaderItems
 from fake_llm._turns import Audio, Citation, Refusal, Thinking
 
-__all__ = ["answer_id", "chat", "cited", "thinks", "usage_like_openai", "uuid"]
+__all__ = ["answer_id", "chat", "cited", "fingerprint_of", "thinks", "usage_like_openai", "uuid"]
 
 Json: TypeAlias = "dict[str, Any]"
 
@@ -34,6 +35,11 @@ _CALL_KEYS: Final = "index id type function custom"
 def uuid(ids: Ids) -> str:
     """A bare UUID as the id of an answer."""
     return ids.uuid()
+
+
+def fingerprint_of(exchange: Exchange, count: int) -> str:
+    """So many hexadecimal digits for the configuration behind a model: the same in all of its answers, as recorded (2024 to 2026)."""
+    return hashlib.blake2b(exchange.model.encode("utf-8", "surrogatepass")).hexdigest()[:count]
 
 
 def answer_id(exchange: Exchange, make: Callable[[Ids], str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids
-from fake_llm._differences.chat import chat, thinks, uuid
+from fake_llm._differences.chat import chat, fingerprint_of, thinks, uuid
 from fake_llm._differences.responses import responses
 from fake_llm._failures import Errors, Said, Usual
 from fake_llm._model import HeaderItems
@@ -53,7 +53,7 @@ def _tool_id(ids: Ids, number: int) -> str:
 
 
 def _fingerprint(exchange: Exchange) -> str:
-    return f"fp_{exchange.ids.hex(10)}_prod0820_fp8_kvcache_20260402"
+    return f"fp_{fingerprint_of(exchange, 10)}_prod0820_fp8_kvcache_20260402"
 
 
 def _trace(exchange: Exchange) -> HeaderItems:

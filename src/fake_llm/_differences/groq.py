@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fake_llm._dialect import Exchange, Ids, WireEvent
-from fake_llm._differences.chat import chat
+from fake_llm._differences.chat import chat, fingerprint_of
 from fake_llm._failures import Errors, Said, Usual, duration, spent, wait_of
 from fake_llm._json import compact
 from fake_llm._model import Event, HeaderItems
@@ -24,7 +24,7 @@ def _tool_id(ids: Ids, number: int) -> str:
 
 
 def _fingerprint(exchange: Exchange) -> str:
-    return "fp_" + exchange.ids.hex(10)
+    return "fp_" + fingerprint_of(exchange, 10)
 
 
 def _request_id(exchange: Exchange) -> str:
