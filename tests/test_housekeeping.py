@@ -492,6 +492,21 @@ def test_a_session_from_before_the_block_keeps_no_dummies(monkeypatch: pytest.Mo
     assert own.get_credentials().access_key == "mine"
 
 
+@needs("openai")
+def test_a_dummy_that_was_taken_away_in_a_block_and_put_back_after_it_goes_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import openai  # noqa: F401
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.MonkeyPatch.context() as patch, fake_llm.intercept():
+        patch.delenv("OPENAI_API_KEY")
+    assert "OPENAI_API_KEY" in os.environ, "monkeypatch has put it back"
+    with fake_llm.intercept():
+        pass
+    assert "OPENAI_API_KEY" not in os.environ
+
+
 @needs("boto3")
 @pytest.mark.usefixtures("nobody")
 def test_dummies_that_somebody_puts_back_go_with_the_next_block() -> None:

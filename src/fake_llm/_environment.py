@@ -57,7 +57,7 @@ def leave() -> None:
         _left.update(_added)
         _take_back()
         for name, (dummy, _) in tuple(_left.items()):
-            if _read(name) is None or "fake" not in dummy:  # nobody would write such a one themselves
+            if "fake" not in dummy:  # nobody would write such a one themselves
                 del _left[name]
         _forget({dummy for dummy, _ in _added.values()})
         _added.clear()
@@ -78,7 +78,7 @@ def _take_back() -> None:
 
 
 _left: Final[dict[str, tuple[str, str | None]]] = {}
-"""What was added by blocks that are over: a variable that somebody has set meanwhile (moto, until it is stopped) may become the dummy again."""
+"""What was added by blocks that are over: a variable that somebody has set or taken away meanwhile (moto, monkeypatch, until they are undone) may become the dummy again."""
 
 
 def _forget(dummies: set[str]) -> None:
