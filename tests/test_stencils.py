@@ -334,6 +334,12 @@ def test_rules_default_and_retries(monkeypatch: pytest.MonkeyPatch, filled: Fill
     assert tell(FakeLLM(script)) == with_them
 
 
+def test_a_long_conversation_has_none(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
+    said = conversation("openai_chat", *(["text"] * (_stencils._MOST_MESSAGES + 1)))
+    alike(monkeypatch, ["a"] * 4, [request(OPENAI, said)] * 4)
+    assert (filled.count, _stencils._known) == (0, {})
+
+
 def test_a_default_alone(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
     alike(monkeypatch, [], [request(OPENAI, plain(f"{index}")) for index in range(5)], default="the default")
     assert filled.count == 3

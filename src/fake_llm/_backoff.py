@@ -172,9 +172,12 @@ def _bucket(skip: Skip, module: Any) -> list[Patch]:
 
 
 def _tenacity(skip: Skip, module: Any) -> list[Patch]:
+    sleeps = module.DoSleep
+
     def replace(original: Any) -> Any:
         def iterate(retrying: Any, retry_state: Any) -> Any:
-            return _shortened(original(retrying, retry_state), retry_state, skip, module)
+            step = original(retrying, retry_state)
+            return _shortened(step, retry_state, skip, sleeps) if isinstance(step, sleeps) else step
 
         return iterate
 
@@ -184,18 +187,17 @@ def _tenacity(skip: Skip, module: Any) -> list[Patch]:
 def _tenacity_async(skip: Skip, module: Any) -> list[Patch]:
     def replace(original: Any) -> Any:
         async def iterate(retrying: Any, retry_state: Any) -> Any:
-            return _shortened(await original(retrying, retry_state), retry_state, skip, sys.modules["tenacity"])
+            step, sleeps = await original(retrying, retry_state), sys.modules["tenacity"].DoSleep
+            return _shortened(step, retry_state, skip, sleeps) if isinstance(step, sleeps) else step
 
         return iterate
 
     return [(module.AsyncRetrying, "iter", replace)]
 
 
-def _shortened(step: Any, retry_state: Any, skip: Skip, tenacity: Any) -> Any:
-    """What tenacity does next; a sleep of an SDK's own loop takes no time."""
-    if not isinstance(step, tenacity.DoSleep):
-        return step
-    return tenacity.DoSleep(0) if _owner(retry_state).startswith(TENACIOUS) and skip(float(step)) else step
+def _shortened(step: Any, retry_state: Any, skip: Skip, sleeps: Any) -> Any:
+    """A sleep of tenacity's: one of an SDK's own loop takes no time."""
+    return sleeps(0) if _owner(retry_state).startswith(TENACIOUS) and skip(float(step)) else step
 
 
 def _owner(retry_state: Any) -> str:

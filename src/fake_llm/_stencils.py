@@ -57,6 +57,7 @@ def plain_text(turn: Any) -> str | None:
 # --- which requests -----------------------------------------------------------------------------
 
 _ROLES: Final = frozenset({"user", "system", "developer", "assistant", "model"})
+_MOST_MESSAGES: Final = 64
 
 
 def _texts(body: Any) -> tuple[str, list[str], list[str]] | None:
@@ -66,7 +67,7 @@ def _texts(body: Any) -> tuple[str, list[str], list[str]] | None:
     if messages is None:
         field = "contents"
         messages = body.get(field)
-    if type(messages) is not list:
+    if type(messages) is not list or len(messages) > _MOST_MESSAGES:
         return None
     said: list[str] = []
     texts: list[str] = []
