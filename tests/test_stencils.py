@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -45,7 +45,6 @@ class Filled:
     """How many answers were filled into a stencil."""
 
     count: int = 0
-    texts: list[str] = field(default_factory=list)
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_events_are_read_frame_by_frame(client: Any) -> None:
             pass
 
         @property
-        def seconds(self) -> float:  # type: ignore[override]
+        def seconds(self) -> float:  # type: ignore[override]  # a property in place of a field, to see when it is read
             reached.append(list(seen))
             return 0.0
 
