@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fake_llm
+from _capability import needs
 from _rows import rows, url_of
 from fake_llm import Error, FakeLLM, Json, Reply, Usage, _stencils
 from fake_llm._endpoints import Endpoint, Provider
@@ -337,6 +338,25 @@ def test_a_long_conversation_has_none(monkeypatch: pytest.MonkeyPatch, filled: F
     said = conversation("openai_chat", *(["text"] * (_stencils._MOST_MESSAGES + 1)))
     alike(monkeypatch, ["a"] * 4, [request(OPENAI, said)] * 4)
     assert (filled.count, _stencils._known) == (0, {})
+
+
+@needs("openai", "anthropic")
+def test_the_sdks_read_them_strictly(filled: Filled) -> None:
+    import anthropic
+    import openai
+
+    with fake_llm.intercept(TEXTS[:5] * 2):
+        chat = openai.OpenAI(_strict_response_validation=True).chat.completions
+        claude = anthropic.Anthropic(_strict_response_validation=True).messages
+        said = [chat.create(model="gpt-4o", messages=[{"role": "user", "content": text}]) for text in TEXTS[:5]]
+        told = [
+            claude.create(model="claude-sonnet-5", max_tokens=50, messages=[{"role": "user", "content": text}])
+            for text in TEXTS[:5]
+        ]
+    assert [one.choices[0].message.content for one in said] == list(TEXTS[:5])
+    assert [one.content[0].model_dump()["text"] for one in told] == list(TEXTS[:5])
+    assert len({one.id for one in (*said, *told)}) == 10
+    assert filled.count == 6
 
 
 def test_a_default_alone(monkeypatch: pytest.MonkeyPatch, filled: Filled) -> None:
